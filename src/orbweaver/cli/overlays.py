@@ -1,0 +1,64 @@
+"""`orbweaver overlays`: what there is to choose from."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from orbweaver.cli.terminal import out, print_json, show
+from orbweaver.core.overlay import Overlay
+from orbweaver.core.params import describe
+from orbweaver.overlays.catalog import OVERLAYS, find
+
+
+def overlays(
+    name: Annotated[str | None, typer.Argument(help="Only this overlay.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """List overlays with their parameters (default, source) and what they promise.
+
+    A parameter is set with `simulate --set NAME=VALUE`. An overlay of your own is named
+    as `module:Class`.
+    """
+    chosen = [find(name)] if name else list(OVERLAYS.values())
+    if json:
+        print_json({overlay.name: as_plain(overlay) for overlay in chosen})
+        return
+    for overlay in chosen:
+        _print(overlay)
+
+
+def as_plain(overlay: type[Overlay]) -> dict[str, Any]:
+    return {
+        "summary": overlay.summary,
+        "paper": overlay.paper,
+        "claims": dataclasses.asdict(overlay.claims(overlay.Params())),
+        "parameters": [dataclasses.asdict(info) for info in describe(overlay.Params)],
+    }
+
+
+def _print(overlay: type[Overlay]) -> None:
+    claims = overlay.claims(overlay.Params())
+    out.print(f"[bold]{overlay.name}[/bold]  {overlay.summary}", soft_wrap=True)
+    out.print(f"  from     {overlay.paper or '-'}", soft_wrap=True)
+    promised = [
+        text
+        for held, text in (
+            (claims.noiseless, "noiseless"),
+            (claims.topic_connected, "topic-connected"),
+            (claims.total_delivery, "total delivery"),
+        )
+        if held
+    ]
+    promised.append(f"degree bound: {claims.degree_bound}")
+    out.print(f"  promises {'; '.join(promised)}", soft_wrap=True)
+    grid = Table(box=None, padding=(0, 2), show_header=True, header_style="dim")
+    for column in ("  parameter", "default", "type", "meaning", "source"):
+        grid.add_column(column, overflow="fold")
+    for info in describe(overlay.Params):
+        grid.add_row(f"  {info.name}", show(info.default), info.type, info.description, info.source)
+    out.print(grid)
+    out.print()

@@ -1,0 +1,52 @@
+"""What people see: tables on stdout, progress on stderr if it is a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """One line, and nothing of the console's wrapping."""
+    print(json.dumps(value, allow_nan=False), flush=True)
+
+
+@contextmanager
+def progress(label: str, total: int, count: bool = False) -> Iterator[Callable[[int], None]]:
+    """A bar that is told how much is done; silent when stderr is no terminal."""
+    columns = [TextColumn("{task.description}"), BarColumn()]
+    columns.append(MofNCompleteColumn() if count else TextColumn("{task.percentage:3.0f} %"))  # type: ignore[arg-type]
+    with Progress(
+        *columns, TimeElapsedColumn(), console=err, transient=True, disable=not err.is_terminal
+    ) as bar:
+        task = bar.add_task(label, total=max(1, total))
+        yield lambda done: bar.update(task, completed=done)
+
+
+def table(title: str, *columns: str, **options: Any) -> Table:
+    made = Table(title=title, title_justify="left", **options)
+    for i, column in enumerate(columns):
+        made.add_column(column, justify="left" if i == 0 else "right")
+    return made
+
+
+def show(value: Any) -> str:
+    """A number as a person would write it."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.3f}".rstrip("0").rstrip(".") if abs(value) < 1000 else f"{value:,.0f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)

@@ -1,0 +1,27 @@
+"""Whoever is at fault decides the type."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class OrbweaverError(Exception):
+    """Anything Orbweaver raises on purpose."""
+
+
+class UsageError(OrbweaverError):
+    """The caller, a file or an option is wrong; the message says what to change."""
+
+
+class ProtocolError(OrbweaverError):
+    """A peer sent something that no correct peer sends. Hosts count it and drop it."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint to append to "unknown NAME": the closest known name, or the whole list."""
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    return "known: " + ", ".join(known)

@@ -1,0 +1,64 @@
+"""Parameters of overlays: declared once with unit, default and source, read from text."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from orbweaver.core.errors import UsageError, nearest
+
+
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of each overlay's parameters.
+
+    Every field is ``Annotated[type, Meta(ge=..., description=..., title=source)]``: the
+    description tells the meaning, the title where the default comes from.
+    """
+
+
+P = TypeVar("P", bound=Params)
+
+
+@dataclasses.dataclass(frozen=True)
+class ParamInfo:
+    name: str
+    type: str
+    default: Any
+    description: str
+    source: str
+
+
+def describe(params: type[Params]) -> list[ParamInfo]:
+    hints = get_type_hints(params, include_extras=True)
+    rows = []
+    for field in msgspec.structs.fields(params):
+        hint = hints[field.name]
+        description = source = ""
+        base = hint
+        if get_origin(hint) is Annotated:
+            base, *metas = get_args(hint)
+            for meta in metas:
+                if isinstance(meta, msgspec.Meta):
+                    description, source = meta.description or "", meta.title or ""
+        kind = getattr(base, "__name__", None) or str(base)
+        if get_args(base):  # a Literal: show the choices
+            kind = "|".join(str(choice) for choice in get_args(base))
+        rows.append(ParamInfo(field.name, kind, field.default, description, source))
+    return rows
+
+
+def build(params: type[P], settings: Mapping[str, Any], owner: str) -> P:
+    """Settings (numbers, or text as typed on a command line) to parameters."""
+    known = [field.name for field in msgspec.structs.fields(params)]
+    for name in settings:
+        if name not in known:
+            raise UsageError(f"{owner} has no parameter '{name}': {nearest(name, known)}")
+    try:
+        return msgspec.convert(dict(settings), params, strict=False)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `$.")
+        name = where.rstrip("`")
+        raise UsageError(f"parameter '{name}' of {owner}: {what.lower()}") from None

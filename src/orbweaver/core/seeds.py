@@ -1,0 +1,49 @@
+"""Chance, derived rather than drawn: every generator comes from a seed and labels.
+
+`random.Random` promises a stable sequence only for `random()`, so the draws below are
+written on that alone: a run then repeats on any Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from random import Random
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def derive(*labels: int | str) -> int:
+    """A 64-bit seed that depends on every label and on their order."""
+    text = "\x1f".join(f"{type(label).__name__}:{label}" for label in labels)
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
+
+
+def generator(*labels: int | str) -> Random:
+    return Random(derive(*labels))
+
+
+def below(rng: Random, bound: int) -> int:
+    """A whole number in [0, bound)."""
+    return int(rng.random() * bound)
+
+
+def pick(rng: Random, items: Sequence[T]) -> T:
+    return items[int(rng.random() * len(items))]
+
+
+def shuffled(rng: Random, items: Sequence[T]) -> list[T]:
+    return sample(rng, items, len(items))
+
+
+def sample(rng: Random, items: Sequence[T], count: int) -> list[T]:
+    """`count` different items in random order (all of them when there are fewer)."""
+    pool = list(items)
+    size = len(pool)
+    count = min(count, size)
+    for i in range(count):
+        j = i + int(rng.random() * (size - i))
+        pool[i], pool[j] = pool[j], pool[i]
+    del pool[count:]
+    return pool

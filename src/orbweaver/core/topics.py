@@ -1,0 +1,86 @@
+"""Interests: sets of topics as bit masks, so that overlap is one AND and one popcount.
+
+A mask means something only together with the table that numbered its topics. One
+process has one table; on the wire an interest travels as the list of its names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from orbweaver.core.bitplanes import bits_of
+from orbweaver.core.errors import ProtocolError
+from orbweaver.core.ids import Topic
+
+
+class Interest:
+    """An immutable set of topics, in the order of their numbers."""
+
+    __slots__ = ("mask", "topics")
+
+    def __init__(self, mask: int, topics: tuple[Topic, ...]) -> None:
+        self.mask = mask
+        self.topics = topics
+
+    def __iter__(self) -> Iterator[Topic]:
+        return iter(self.topics)
+
+    def __len__(self) -> int:
+        return len(self.topics)
+
+    def __contains__(self, topic: object) -> bool:
+        return topic in self.topics
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Interest) and self.mask == other.mask
+
+    def __hash__(self) -> int:
+        return hash(self.mask)
+
+    def __repr__(self) -> str:
+        return f"Interest({', '.join(self.topics)})"
+
+
+NOTHING = Interest(0, ())
+
+
+class TopicTable:
+    """Numbers topics in the order in which they are first seen.
+
+    `limit` bounds what strangers can make a process remember.
+    """
+
+    def __init__(self, topics: Iterable[Topic] = (), limit: int = 1 << 20) -> None:
+        self._numbers: dict[Topic, int] = {}
+        self._names: list[Topic] = []
+        self._limit = limit
+        for topic in topics:
+            self.number(topic)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def number(self, topic: Topic) -> int:
+        number = self._numbers.get(topic)
+        if number is None:
+            if len(self._names) >= self._limit:
+                raise ProtocolError(f"more than {self._limit} different topics")
+            number = self._numbers[topic] = len(self._names)
+            self._names.append(topic)
+        return number
+
+    def bit(self, topic: Topic) -> int:
+        return 1 << self.number(topic)
+
+    def name(self, number: int) -> Topic:
+        return self._names[number]
+
+    def interest(self, topics: Iterable[Topic]) -> Interest:
+        mask = 0
+        for topic in topics:
+            mask |= 1 << self.number(topic)
+        return self.of_mask(mask)
+
+    def of_mask(self, mask: int) -> Interest:
+        names = self._names
+        return Interest(mask, tuple(names[i] for i in bits_of(mask)))

@@ -1,0 +1,1 @@
+"""Parts that several overlays share: pure, each usable and tested alone."""

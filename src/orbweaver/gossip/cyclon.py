@@ -1,0 +1,135 @@
+"""Cyclon peer sampling that carries interests (Voulgaris et al., 2005).
+
+Each cycle a node takes the oldest entry out of its view and swaps a few random entries
+with that peer, putting a fresh one of itself among them. Entries of nodes that are gone
+grow old, are picked as partners, do not answer, and have already been taken out. With
+the interests inside the entries this is the randomised membership service that
+SpiderCast assumes (its Sec. 2.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
+
+import msgspec
+
+from orbweaver.core.ids import NodeId
+from orbweaver.core.messages import Message, Purpose
+from orbweaver.core.overlay import Context
+from orbweaver.core.seeds import below, sample
+from orbweaver.core.topics import NOTHING, Interest
+from orbweaver.gossip.views import ScannedView
+
+
+class Descriptor(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One node as others know it."""
+
+    node: NodeId
+    interest: Interest
+    version: int
+    """Grows with every start and every change of interest: the larger is the newer."""
+    age: int
+    """In cycles of whoever holds the entry."""
+
+
+class Shuffle(Message, frozen=True, gc=False, tag="shuffle"):
+    purpose: ClassVar[Purpose] = "membership"
+    entries: tuple[Descriptor, ...]
+
+
+class ShuffleReply(Message, frozen=True, gc=False, tag="shuffle-reply"):
+    purpose: ClassVar[Purpose] = "membership"
+    entries: tuple[Descriptor, ...]
+
+
+class Cyclon(ScannedView):
+    TIMER = "cyclon"
+    messages = (Shuffle, ShuffleReply)
+
+    def __init__(
+        self,
+        context: Context,
+        describe_self: Callable[[], Descriptor],
+        view_size: int,
+        shuffle_size: int,
+        period_ms: int,
+    ) -> None:
+        super().__init__(context.topics)
+        self._context = context
+        self._describe_self = describe_self
+        self._view_size = view_size
+        self._shuffle_size = min(shuffle_size, view_size)
+        self._period_ms = period_ms
+        self._cycle = 0
+        self._view: dict[NodeId, tuple[Descriptor, int]] = {}
+        """Peer -> (its entry, the cycle of ours in which the entry had age 0)."""
+        self._offered: list[NodeId] = []
+
+    def start(self, contacts: Sequence[NodeId]) -> None:
+        for contact in contacts:
+            if contact != self._context.me:
+                self._keep(Descriptor(contact, NOTHING, -1, 0))
+        self._context.outbox.set_timer(self.TIMER, 1 + below(self._context.rng, self._period_ms))
+
+    def wake(self) -> None:
+        """The active thread: shuffle with the oldest."""
+        self._context.outbox.set_timer(self.TIMER, self._period_ms)
+        self._cycle += 1
+        if not self._view:
+            return
+        partner = min(self._view, key=lambda peer: self._view[peer][1])
+        del self._view[partner]
+        others = self._random_entries(self._shuffle_size - 1)
+        self._offered = [entry.node for entry in others]
+        self._context.outbox.send(partner, Shuffle((self._describe_self(), *others)))
+
+    def on_shuffle(self, sender: NodeId, message: Shuffle) -> None:
+        answer = self._random_entries(self._shuffle_size)
+        self._context.outbox.send(sender, ShuffleReply((self._describe_self(), *answer)))
+        self._merge(message.entries, [entry.node for entry in answer])
+
+    def on_shuffle_reply(self, sender: NodeId, message: ShuffleReply) -> None:
+        self._merge(message.entries, self._offered)
+        self._offered = []
+
+    def forget(self, peer: NodeId) -> None:
+        self._view.pop(peer, None)
+
+    def entries(self) -> Iterable[tuple[NodeId, int]]:
+        return [(peer, entry.interest.mask) for peer, (entry, _) in self._view.items()]
+
+    def interest_of(self, peer: NodeId) -> Interest | None:
+        known = self._view.get(peer)
+        return known[0].interest if known else None
+
+    def _random_entries(self, count: int) -> list[Descriptor]:
+        rng = self._context.rng
+        held = sample(rng, list(self._view.values()), count)
+        return [
+            Descriptor(e.node, e.interest, e.version, self._cycle - born)
+            for e, born in held
+            if e.version >= 0  # a contact we have not heard from has nothing to tell yet
+        ]
+
+    def _merge(self, entries: Iterable[Descriptor], offered: list[NodeId]) -> None:
+        """Take what is new: into free places first, then in place of what was offered."""
+        me = self._context.me
+        replaceable = list(reversed(offered))
+        for entry in entries:
+            if entry.node == me:
+                continue
+            known = self._view.get(entry.node)
+            if known is not None:
+                if entry.version > known[0].version or (
+                    entry.version == known[0].version and self._cycle - entry.age > known[1]
+                ):
+                    self._keep(entry)
+                continue
+            while len(self._view) >= self._view_size and replaceable:
+                self._view.pop(replaceable.pop(), None)
+            if len(self._view) < self._view_size:
+                self._keep(entry)
+
+    def _keep(self, entry: Descriptor) -> None:
+        self._view[entry.node] = (entry, self._cycle - entry.age)

@@ -1,0 +1,331 @@
+"""Dissemination over a topic-connected overlay: push along a tree, announce the rest.
+
+The idea of Plumtree (Leitao et al., 2007), once for each topic. Among the links whose two
+ends share a topic, each end marks some as *lazy*. An event is pushed at once over links
+that are not lazy, and only announced over the lazy ones. A copy that arrives twice makes
+its link lazy (PRUNE); an announced event that does not come makes the announcer's link
+eager again and pulls the event (GRAFT). What remains eager is a spanning tree of the
+topic's subscribers, found by the first events and mended when links go.
+
+Events of one (publisher, epoch, topic) are numbered, so that any later sign of a stream
+shows what is missing of it. After a burst the newest numbers are announced over eager
+links too, so that the last event is not lost in silence; and to a new link, so that what
+was published before the overlay formed is not lost either. No clocks are compared: an
+event carries its age, and a node asks for nothing older than its own subscription.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+import msgspec
+
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import Carrier, Event, Message, Purpose, StreamId
+from orbweaver.core.overlay import Context
+from orbweaver.core.topics import Interest
+from orbweaver.gossip.streams import EventCache, Held, Stream
+
+
+class Push(Carrier, frozen=True, gc=False, tag="push"):
+    """An event over an eager link, or in answer to a GRAFT."""
+
+
+class Sign(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """That the sender has a stream up to a number, and how old that event is."""
+
+    stream: StreamId
+    seq: int
+    age_ms: int
+
+
+class Announce(Message, frozen=True, gc=False, tag="announce"):
+    purpose: ClassVar[Purpose] = "repair"
+    signs: tuple[Sign, ...]
+
+
+class Graft(Message, frozen=True, gc=False, tag="graft"):
+    """Send me these, if they are no older than `age_ms_max`, and be my eager link."""
+
+    purpose: ClassVar[Purpose] = "repair"
+    stream: StreamId
+    seqs: tuple[int, ...]
+    age_ms_max: int
+
+
+class Gone(Message, frozen=True, gc=False, tag="gone"):
+    """Whatever of the stream comes before `below` is older than you asked for."""
+
+    purpose: ClassVar[Purpose] = "repair"
+    stream: StreamId
+    below: int
+
+
+class Prune(Message, frozen=True, gc=False, tag="prune"):
+    purpose: ClassVar[Purpose] = "repair"
+    topic: Topic
+
+
+class Missing:
+    """An event known to exist: whom to ask, and how often we have."""
+
+    __slots__ = ("due", "holders", "tries")
+
+    def __init__(self, due: int, holder: NodeId) -> None:
+        self.due = due
+        self.holders = [holder]
+        self.tries = 0
+
+
+class Dissemination:
+    TIMER_ANNOUNCE = "announce"
+    TIMER_GRAFT = "graft"
+    TIMER_SUMMARY = "summary"
+    messages = (Push, Announce, Graft, Gone, Prune)
+
+    ANNOUNCE_MS = 20
+    """Announcements of this long go into one message."""
+    GRAFT_MS = 100
+    """How long an announced event may take to come by itself before it is pulled."""
+    SUMMARY_MS = 1000
+    """How long after the last event eager links are told the newest numbers, twice."""
+    SUMMARY_ROUNDS = 2
+    CACHE_SIZE = 64
+    """Events kept for each topic: what can still be pulled."""
+    TRIES_MAX = 6
+
+    def __init__(self, context: Context, peers: Mapping[NodeId, Interest]) -> None:
+        """`peers` is the live map of neighbours and their interests."""
+        self._context = context
+        self._peers = peers
+        self._subscribed_at: dict[Topic, int] = {}
+        self._epoch = 0
+        self._next_seq: dict[Topic, int] = {}
+        self._streams: dict[StreamId, Stream] = {}
+        self._cache = EventCache(self.CACHE_SIZE)
+        self._lazy: dict[Topic, set[NodeId]] = {}
+        self._to_announce: dict[NodeId, dict[StreamId, int]] = {}
+        self._to_summarise: dict[StreamId, int] = {}
+        self._missing: dict[tuple[StreamId, int], Missing] = {}
+
+    # -- what the overlay asks for
+
+    def start(self) -> None:
+        self._epoch = self._context.outbox.now()
+
+    def subscribe(self, topic: Topic) -> None:
+        self._subscribed_at.setdefault(topic, self._context.outbox.now())
+
+    def unsubscribe(self, topic: Topic) -> None:
+        """Forget the topic, so that a later subscription starts afresh."""
+        self._subscribed_at.pop(topic, None)
+        self._cache.drop_topic(topic)
+        self._lazy.pop(topic, None)
+        for stream in [s for s in self._streams if s[2] == topic]:
+            del self._streams[stream]
+        for key in [k for k in self._missing if k[0][2] == topic]:
+            del self._missing[key]
+
+    def publish(self, topic: Topic, payload: bytes) -> Event:
+        seq = self._next_seq.get(topic, 0)
+        self._next_seq[topic] = seq + 1
+        event = Event(topic, self._context.me, self._epoch, seq, payload)
+        self._stream(event.stream).settle(seq)
+        self._spread(Held(event, 0, 0, self._context.outbox.now()), None)
+        return event
+
+    def peer_up(self, peer: NodeId, interest: Interest) -> None:
+        """Tell a new neighbour the newest of each stream that it may have missed."""
+        signs = []
+        now = self._context.outbox.now()
+        for topic in self._cache.topics():
+            if self._context.topics.bit(topic) & interest.mask:
+                for stream, held in self._cache.newest(topic).items():
+                    signs.append(Sign(stream, held.event.seq, held.age_at(now)))
+        if signs:
+            self._context.outbox.send(peer, Announce(tuple(signs)))
+
+    def peer_down(self, peer: NodeId) -> None:
+        for lazy in self._lazy.values():
+            lazy.discard(peer)
+        self._to_announce.pop(peer, None)
+
+    # -- messages
+
+    def on_push(self, sender: NodeId, message: Push) -> None:
+        event = message.event
+        stream = self._stream(event.stream)
+        if stream.seen(event.seq) or event.publisher == self._context.me:
+            if sender in self._peers and not self._is_lazy(event.topic, sender):
+                self._make_lazy(event.topic, sender)
+                self._context.outbox.send(sender, Prune(event.topic))
+            return
+        subscribed_at = self._subscribed_at.get(event.topic)
+        now = self._context.outbox.now()
+        stream.settle(event.seq)
+        self._missing.pop((event.stream, event.seq), None)
+        self._make_eager(event.topic, sender)
+        if subscribed_at is not None and message.age_ms <= now - subscribed_at:
+            self._context.outbox.deliver(event, message.hops)
+        self._spread(Held(event, message.hops, message.age_ms, now), sender)
+        if stream.next_seq <= event.seq:
+            self._note_missing(event.stream, event.seq - 1, sender)
+
+    def on_announce(self, sender: NodeId, message: Announce) -> None:
+        now = self._context.outbox.now()
+        for sign in message.signs:
+            subscribed_at = self._subscribed_at.get(sign.stream[2])
+            if subscribed_at is not None and sign.age_ms <= now - subscribed_at:
+                self._note_missing(sign.stream, sign.seq, sender)
+
+    def on_graft(self, sender: NodeId, message: Graft) -> None:
+        now = self._context.outbox.now()
+        self._make_eager(message.stream[2], sender)
+        below = 0
+        for seq in message.seqs:
+            held = self._cache.get(message.stream, seq)
+            if held is None:
+                continue
+            age_ms = held.age_at(now)
+            if age_ms <= message.age_ms_max:
+                self._context.outbox.send(sender, Push(held.event, held.hops + 1, age_ms))
+            else:
+                below = max(below, seq + 1)
+        if below:
+            self._context.outbox.send(sender, Gone(message.stream, below))
+
+    def on_gone(self, sender: NodeId, message: Gone) -> None:
+        for key in [k for k in self._missing if k[0] == message.stream and k[1] < message.below]:
+            del self._missing[key]
+            self._stream(message.stream).settle(key[1])
+
+    def on_prune(self, sender: NodeId, message: Prune) -> None:
+        if sender in self._peers:
+            self._make_lazy(message.topic, sender)
+
+    # -- timers
+
+    def wake(self, timer: str) -> None:
+        if timer == self.TIMER_ANNOUNCE:
+            self._announce()
+        elif timer == self.TIMER_GRAFT:
+            self._graft()
+        elif timer == self.TIMER_SUMMARY:
+            self._summarise()
+
+    def _announce(self) -> None:
+        pending, self._to_announce = self._to_announce, {}
+        for peer, news in pending.items():
+            self._send_signs(peer, news.items())
+
+    def _summarise(self) -> None:
+        recent = list(self._to_summarise.items())
+        self._to_summarise = {s: rounds - 1 for s, rounds in recent if rounds > 1}
+        for peer, interest in self._peers.items():
+            news = [
+                (stream, self._streams[stream].highest())
+                for stream, _ in recent
+                if stream in self._streams
+                and interest.mask & self._context.topics.bit(stream[2])
+                and not self._is_lazy(stream[2], peer)
+            ]
+            self._send_signs(peer, news)
+        if self._to_summarise:
+            self._context.outbox.set_timer(self.TIMER_SUMMARY, self.SUMMARY_MS)
+
+    def _graft(self) -> None:
+        """Pull what is overdue, asking the next holder each time."""
+        now = self._context.outbox.now()
+        asks: dict[tuple[NodeId, StreamId], list[int]] = {}
+        for key, missing in list(self._missing.items()):
+            if missing.due > now:
+                continue
+            stream, seq = key
+            holders = missing.holders + [
+                p for p in self._on_topic(stream[2]) if p not in missing.holders
+            ]
+            missing.tries += 1
+            if missing.tries > self.TRIES_MAX or stream[2] not in self._subscribed_at:
+                del self._missing[key]
+                if stream in self._streams:
+                    self._streams[stream].settle(seq)
+                continue
+            missing.due = now + self.GRAFT_MS * missing.tries
+            holder = holders[(missing.tries - 1) % len(holders)]
+            asks.setdefault((holder, stream), []).append(seq)
+        for (holder, stream), seqs in asks.items():
+            age_ms_max = now - self._subscribed_at[stream[2]]
+            self._make_eager(stream[2], holder)
+            self._context.outbox.send(holder, Graft(stream, tuple(seqs), age_ms_max))
+        self._arm_graft(now)
+
+    # -- inside
+
+    def _stream(self, key: StreamId) -> Stream:
+        stream = self._streams.get(key)
+        if stream is None:
+            stream = self._streams[key] = Stream()
+        return stream
+
+    def _spread(self, held: Held, source: NodeId | None) -> None:
+        event = held.event
+        outbox = self._context.outbox
+        self._cache.put(held)
+        push = Push(event, held.hops + 1, held.age_ms)
+        lazy = self._lazy.get(event.topic)
+        announced = False
+        for peer in self._on_topic(event.topic):
+            if peer == source:
+                continue
+            if lazy is not None and peer in lazy:
+                self._to_announce.setdefault(peer, {})[event.stream] = event.seq
+                announced = True
+            else:
+                outbox.send(peer, push)
+        if announced:
+            outbox.set_timer(self.TIMER_ANNOUNCE, self.ANNOUNCE_MS)
+        if not self._to_summarise:
+            outbox.set_timer(self.TIMER_SUMMARY, self.SUMMARY_MS)
+        self._to_summarise[event.stream] = self.SUMMARY_ROUNDS
+
+    def _on_topic(self, topic: Topic) -> list[NodeId]:
+        bit = self._context.topics.bit(topic)
+        return [peer for peer, interest in self._peers.items() if interest.mask & bit]
+
+    def _note_missing(self, key: StreamId, seq: int, holder: NodeId) -> None:
+        if key[0] == self._context.me or key[2] not in self._subscribed_at:
+            return
+        now = self._context.outbox.now()
+        for gap in self._stream(key).missing_up_to(seq, self.CACHE_SIZE):
+            missing = self._missing.get((key, gap))
+            if missing is None:
+                self._missing[(key, gap)] = Missing(now + self.GRAFT_MS, holder)
+            elif holder not in missing.holders:
+                missing.holders.append(holder)
+        self._arm_graft(now)
+
+    def _arm_graft(self, now: int) -> None:
+        if self._missing:
+            due = min(missing.due for missing in self._missing.values())
+            self._context.outbox.set_timer(self.TIMER_GRAFT, max(1, due - now))
+
+    def _send_signs(self, peer: NodeId, news: Iterable[tuple[StreamId, int]]) -> None:
+        now = self._context.outbox.now()
+        signs = []
+        for stream, seq in news:
+            held = self._cache.get(stream, seq)
+            if held is not None:
+                signs.append(Sign(stream, seq, held.age_at(now)))
+        if signs and peer in self._peers:
+            self._context.outbox.send(peer, Announce(tuple(signs)))
+
+    def _is_lazy(self, topic: Topic, peer: NodeId) -> bool:
+        return peer in self._lazy.get(topic, ())
+
+    def _make_lazy(self, topic: Topic, peer: NodeId) -> None:
+        self._lazy.setdefault(topic, set()).add(peer)
+
+    def _make_eager(self, topic: Topic, peer: NodeId) -> None:
+        if topic in self._lazy:
+            self._lazy[topic].discard(peer)

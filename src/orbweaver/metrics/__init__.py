@@ -1,0 +1,1 @@
+"""Judgement: pure functions of records. None of them knows which host wrote them."""

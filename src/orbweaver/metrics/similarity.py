@@ -1,0 +1,51 @@
+"""tdi(d): how alike interests are (SpiderCast 3.4).
+
+The intersection of two nodes is the number of shared topics over the smaller of the two
+subscriptions, in percent; a node's tdi is the mean over the d nodes with the highest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from orbweaver.core.bitplanes import at_count, count_planes
+from orbweaver.metrics.degree import mean
+
+
+def top_intersection(interests: Sequence[Collection[str]], d: int) -> float:
+    """tdi(d), exactly, in percent. Nodes without topics are left out."""
+    nodes = [frozenset(topics) for topics in interests if topics]
+    on_topic: dict[str, int] = {}
+    of_size: dict[int, int] = {}
+    for i, topics in enumerate(nodes):
+        of_size[len(topics)] = of_size.get(len(topics), 0) | 1 << i
+        for topic in topics:
+            on_topic[topic] = on_topic.get(topic, 0) | 1 << i
+    return mean([_of_node(i, topics, on_topic, of_size, d) for i, topics in enumerate(nodes)])
+
+
+def _of_node(
+    node: int,
+    topics: Collection[str],
+    on_topic: dict[str, int],
+    of_size: dict[int, int],
+    d: int,
+) -> float:
+    planes = count_planes(on_topic[topic] for topic in topics)
+    groups: list[tuple[float, int]] = []
+    for size, members in of_size.items():
+        others = members & ~(1 << node)
+        for shared in range(min(size, len(topics)), 0, -1):
+            found = at_count(planes, shared, others).bit_count()
+            if found:
+                groups.append((100.0 * shared / min(size, len(topics)), found))
+    groups.sort(reverse=True)
+    total = 0.0
+    left = d
+    for value, found in groups:
+        taken = min(left, found)
+        total += value * taken
+        left -= taken
+        if not left:
+            break
+    return total / d

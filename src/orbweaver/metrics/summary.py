@@ -1,0 +1,98 @@
+"""All metrics of one run as one flat table: what `simulate --json` prints."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from orbweaver.core.messages import PURPOSES
+from orbweaver.metrics import degree, topics, traffic
+from orbweaver.metrics.deliveries import deliveries
+from orbweaver.metrics.snapshot import Snapshot, snapshot
+from orbweaver.records import Records
+
+MEANING = {
+    "nodes_up": "nodes in the snapshot",
+    "links": "links in the snapshot",
+    "degree_mean": "links of a node, mean",
+    "degree_ci95": "half the 95 % interval of that mean",
+    "degree_max": "links of a node, largest",
+    "topics": "topics that somebody is interested in",
+    "components": "connected components, summed over the topics",
+    "partitioned_topics": "topics with more than one component",
+    "diameter_max": "largest distance between two nodes of a topic, through that topic",
+    "diameter_mean": "mean over the topics of the largest distance",
+    "distance_mean": "mean distance between two nodes of a topic",
+    "converged_ms": "time of the last change of a link before the first publication",
+    "publications": "events published",
+    "deliveries": "events handed to subscribers",
+    "hit_ratio": "share of the deliveries owed that happened",
+    "duplicates": "copies beyond the first, for each delivery",
+    "duplicates_steady": "the same for the last event on each topic",
+    "delay_hops_mean": "links crossed by a delivered event, mean",
+    "delay_hops_max": "links crossed, largest",
+    "delay_ms_mean": "time from publication to delivery, mean",
+    "delay_ms_max": "time from publication to delivery, largest",
+    "traffic_overhead": "share of uninteresting copies that a node gets, mean over nodes",
+    "control_messages_per_join": "messages that build links, for each join or leave",
+    "control_bytes_per_node_second": "bytes of all but events, for each node and second",
+} | {f"{purpose}_messages": f"messages sent for {purpose}" for purpose in PURPOSES}
+"""Every key of the summary; the documentation is printed from here."""
+
+
+def overlay_metrics(overlay: Snapshot, with_distances: bool = True) -> dict[str, Any]:
+    """Metrics of the graph alone."""
+    sizes = degree.degrees(overlay)
+    found = topics.shapes(overlay, with_distances)
+    metrics: dict[str, Any] = {
+        "nodes_up": len(sizes),
+        "links": len(overlay.edges()),
+        "degree_mean": degree.mean(sizes),
+        "degree_ci95": degree.interval95(sizes),
+        "degree_max": max(sizes, default=0),
+        "topics": len(found),
+        "components": sum(shape.components for shape in found),
+        "partitioned_topics": sum(shape.components > 1 for shape in found),
+    }
+    if with_distances:
+        pairs = sum(shape.distance_pairs for shape in found)
+        metrics["diameter_max"] = max((shape.diameter for shape in found), default=0)
+        metrics["diameter_mean"] = degree.mean([shape.diameter for shape in found])
+        metrics["distance_mean"] = (
+            sum(shape.distance_sum for shape in found) / pairs if pairs else math.nan
+        )
+    return metrics
+
+
+def summarise(records: Records, snapshot_ms: int, end_ms: int, young_ms: int = 0) -> dict[str, Any]:
+    """Everything in `MEANING`; None where there is nothing to measure."""
+    metrics = overlay_metrics(snapshot(records, snapshot_ms, young_ms))
+    changes = (time for time in records["links"]["time_ms"] if time <= snapshot_ms)
+    metrics["converged_ms"] = max(changes, default=0)
+    d = deliveries(records, grace_ms=young_ms)
+    metrics |= {
+        "publications": d.publications,
+        "deliveries": d.deliveries,
+        "hit_ratio": d.hit_ratio,
+        "duplicates": d.duplicates,
+        "duplicates_steady": d.duplicates_steady,
+        "delay_hops_mean": d.hops_mean,
+        "delay_hops_max": d.hops_max,
+        "delay_ms_mean": d.latency_ms_mean,
+        "delay_ms_max": d.latency_ms_max,
+        "traffic_overhead": traffic.traffic_overhead(records),
+        "control_messages_per_join": traffic.control_messages_per_change(records),
+    }
+    counts = traffic.sent(records)
+    sizes = traffic.sent_bytes(records)
+    control = sum(size for purpose, size in sizes.items() if purpose != "data")
+    node_seconds = metrics["nodes_up"] * end_ms / 1000
+    metrics["control_bytes_per_node_second"] = (
+        control / node_seconds if node_seconds and control else math.nan
+    )
+    for purpose in PURPOSES:
+        metrics[f"{purpose}_messages"] = counts.get(purpose, 0)
+    return {
+        key: None if isinstance(value := metrics[key], float) and math.isnan(value) else value
+        for key in MEANING
+    }

@@ -1,0 +1,58 @@
+"""Traffic: what messages are for, and whether events reach only those they interest."""
+
+from __future__ import annotations
+
+import math
+
+from orbweaver.metrics.degree import mean
+from orbweaver.records import Records
+
+
+def overhead_by_node(records: Records) -> list[float]:
+    """For each node that received any event: the share of copies that were of no
+    interest to it."""
+    return [
+        uninteresting / (interesting + uninteresting)
+        for _, interesting, uninteresting in records["traffic"].rows()
+        if interesting + uninteresting
+    ]
+
+
+def traffic_overhead(records: Records) -> float:
+    """The mean of that over nodes."""
+    return mean(overhead_by_node(records))
+
+
+def sent(records: Records, start_ms: int = 0, end_ms: int | None = None) -> dict[str, int]:
+    """Messages by purpose between two moments at which the sends were noted; without
+    `end_ms`, until the end."""
+    return _sum_sends(records, "count", start_ms, end_ms)
+
+
+def sent_bytes(records: Records, start_ms: int = 0, end_ms: int | None = None) -> dict[str, int]:
+    return _sum_sends(records, "bytes", start_ms, end_ms)
+
+
+def control_messages_per_change(
+    records: Records, start_ms: int = 0, end_ms: int | None = None
+) -> float:
+    """Messages that make and unmake links, for each join or leave."""
+    stop = math.inf if end_ms is None else end_ms
+    # Those present from the start join at time 0, which belongs to a period from 0.
+    since = start_ms if start_ms else -1
+    changes = sum(since < time <= stop for time in records["nodes"]["time_ms"])
+    built = sent(records, start_ms, end_ms).get("build", 0)
+    return built / changes if changes else math.nan
+
+
+def _sum_sends(records: Records, column: str, start_ms: int, end_ms: int | None) -> dict[str, int]:
+    times = records["sends"]["time_ms"]
+    end = max(times, default=0) if end_ms is None else end_ms
+    totals: dict[str, int] = {}
+    values = records["sends"][column]
+    for time, purpose, value in zip(times, records["sends"]["purpose"], values, strict=True):
+        if time == end:
+            totals[purpose] = totals.get(purpose, 0) + value
+        elif time == start_ms:
+            totals[purpose] = totals.get(purpose, 0) - value
+    return totals

@@ -1,0 +1,35 @@
+"""Overlays by name. Another one is named as ``module:Class``."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from orbweaver.core.errors import UsageError, nearest
+from orbweaver.core.overlay import Overlay
+from orbweaver.overlays.baselines.counted import RandomLinks, Similarity
+from orbweaver.overlays.baselines.ring import RingPerTopic
+from orbweaver.overlays.spidercast import SpiderCast
+
+OVERLAYS: dict[str, type[Overlay]] = {
+    overlay.name: overlay for overlay in (SpiderCast, Similarity, RandomLinks, RingPerTopic)
+}
+
+
+def find(name: str) -> type[Overlay]:
+    """The overlay class of this name; a `UsageError` with the nearest name if none."""
+    if name in OVERLAYS:
+        return OVERLAYS[name]
+    module, colon, attribute = name.partition(":")
+    if colon:
+        return _load(name, module, attribute)
+    raise UsageError(f"there is no overlay '{name}': {nearest(name, OVERLAYS)}")
+
+
+def _load(name: str, module: str, attribute: str) -> type[Overlay]:
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, ValueError, AttributeError) as error:
+        raise UsageError(f"cannot load overlay '{name}': {error}") from None
+    if not (isinstance(found, type) and issubclass(found, Overlay)):
+        raise UsageError(f"'{name}' is not an Overlay class")
+    return found

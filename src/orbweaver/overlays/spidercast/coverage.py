@@ -1,0 +1,72 @@
+"""Coverage: which topics lack neighbours (Fig. 3), and whom to ask next (Fig. 5)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection
+from random import Random
+
+from orbweaver.core.bitplanes import covered_at_least
+from orbweaver.core.ids import NodeId
+from orbweaver.core.overlay import InterestView
+from orbweaver.core.topics import Interest
+from orbweaver.gossip.maintenance import Aim, Audit, Neighbor
+
+
+class CoverageAudit(Audit):
+    """CALCKUNCOVERED (Fig. 3, lines 1-7) for a set of neighbours, with and without one."""
+
+    __slots__ = ("_exact", "_under", "uncovered")
+
+    def __init__(self, k: int, interest: int, neighbors: Collection[Neighbor]) -> None:
+        levels = covered_at_least((n.interest.mask for n in neighbors), k + 1)
+        self.uncovered = interest & ~levels[k - 1]
+        """The topics with fewer than K neighbours, as a mask."""
+        self._exact = interest & levels[k - 1] & ~levels[k]
+        self._under = self.uncovered.bit_count()
+
+    @property
+    def under(self) -> int:
+        return self._under
+
+    def under_without(self, neighbor: Neighbor) -> int:
+        # Taking a neighbour away uncovers just the topics that it covers as the K-th.
+        return self._under + (neighbor.interest.mask & self._exact).bit_count()
+
+
+class CoverageAim(Aim):
+    """Every topic of the node's interest in the interests of at least K neighbours."""
+
+    def __init__(
+        self, k: int, own_interest: Callable[[], Interest], view: InterestView, rng: Random
+    ) -> None:
+        self.k = k
+        self._own_interest = own_interest
+        self._view = view
+        self._rng = rng
+
+    def limit(self) -> int:
+        # L^max = K * |self_interest|: the worst case, each neighbour covering one topic.
+        return self.k * len(self._own_interest())
+
+    def audit(self, neighbors: Collection[Neighbor]) -> CoverageAudit:
+        return CoverageAudit(self.k, self._own_interest().mask, neighbors)
+
+    def next_node(self, neighbors: Collection[Neighbor], exclude: set[NodeId]) -> NodeId | None:
+        # The topics that lack *neighbours*: lines 5 and 14 of Fig. 5 say candidates, a slip.
+        return self._choose(self.audit(neighbors).uncovered, exclude)
+
+    @abstractmethod
+    def _choose(self, uncovered: int, exclude: set[NodeId]) -> NodeId | None: ...
+
+
+class GreedyCoverage(CoverageAim):
+    def _choose(self, uncovered: int, exclude: set[NodeId]) -> NodeId | None:
+        """NEXTGREEDYCOVERAGENODE (Fig. 5, lines 1-9)."""
+        return self._view.best_match(uncovered, exclude, self._rng)
+
+
+class RandomCoverage(CoverageAim):
+    def _choose(self, uncovered: int, exclude: set[NodeId]) -> NodeId | None:
+        """NEXTRANDOMCOVERAGENODE (Fig. 5, lines 10-19)."""
+        return self._view.any_match(uncovered, exclude, self._rng)

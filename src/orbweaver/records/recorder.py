@@ -1,0 +1,164 @@
+"""Records in memory: columns for rows, counters for what is too much for rows."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any
+
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import Carrier, Event, Message
+from orbweaver.records.schema import TABLES, TableSpec
+
+
+class Table:
+    """Rows kept as columns: 8 bytes a cell."""
+
+    def __init__(self, spec: TableSpec) -> None:
+        self.spec = spec
+        self.columns: dict[str, Any] = {
+            c.name: array("q") if c.type == "int" else [] for c in spec.columns
+        }
+        self._appends = tuple(column.append for column in self.columns.values())
+
+    def append(self, *cells: Any) -> None:
+        for append, cell in zip(self._appends, cells, strict=True):
+            append(cell)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        return zip(*self.columns.values(), strict=True)
+
+    def __getitem__(self, column: str) -> Any:
+        return self.columns[column]
+
+
+class Records:
+    """All tables of one run."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, Table] = {name: Table(spec) for name, spec in TABLES.items()}
+
+    def __getitem__(self, table: str) -> Table:
+        return self.tables[table]
+
+    def digest(self) -> str:
+        """The same for the same records, anywhere: hashes values, never representations
+        that depend on the process."""
+        hasher = blake2b(digest_size=16)
+        for name, table in self.tables.items():
+            hasher.update(f"{name} {len(table)}\n".encode())
+            for column in table.columns.values():
+                if isinstance(column, array):
+                    hasher.update(",".join(map(str, column)).encode())
+                else:
+                    hasher.update("\x1f".join(column).encode())
+                hasher.update(b"\n")
+        return hasher.hexdigest()
+
+
+def event_name(event: Event) -> str:
+    return f"{event.publisher}-{event.epoch}-{event.seq}-{event.topic}"
+
+
+class _Tally:
+    """What became of one event."""
+
+    __slots__ = ("copies", "deliveries", "hops_max", "hops_sum", "latency_max", "latency_sum",
+                 "name", "node", "published_at", "relays", "topic")  # fmt: skip
+
+    def __init__(self, name: str, topic: Topic, node: NodeId, published_at: int) -> None:
+        self.name = name
+        self.topic = topic
+        self.node = node
+        self.published_at = published_at
+        self.copies = self.relays = self.deliveries = 0
+        self.hops_sum = self.hops_max = self.latency_sum = self.latency_max = 0
+
+
+class Recorder:
+    """Hosts call it; `finish` gives the records."""
+
+    def __init__(self, rows: bool = True) -> None:
+        """`rows` False keeps counters only for deliveries and relays."""
+        self.records = Records()
+        self.count: dict[type[Message], int] = {}
+        """Messages sent, by type. Public, since hosts count in their fastest path."""
+        self.bytes: dict[type[Message], int] = {}
+        self.drops: dict[str, int] = {}
+        self._rows = rows
+        self._tallies: dict[tuple[NodeId, int, Topic, int], _Tally] = {}
+        self._traffic: dict[NodeId, list[int]] = {}
+
+    def node(self, now: int, node: NodeId, kind: str) -> None:
+        self.records["nodes"].append(now, node, kind)
+
+    def interest(self, now: int, node: NodeId, topic: Topic, kind: str) -> None:
+        self.records["interests"].append(now, node, topic, kind)
+
+    def link(self, now: int, node: NodeId, peer: NodeId, kind: str) -> None:
+        self.records["links"].append(now, node, peer, kind)
+
+    def published(self, now: int, event: Event) -> None:
+        key = (event.publisher, event.epoch, event.topic, event.seq)
+        tally = _Tally(event_name(event), event.topic, event.publisher, now)
+        self._tallies[key] = tally
+
+    def delivered(self, now: int, node: NodeId, event: Event, hops: int) -> None:
+        tally = self._tallies[(event.publisher, event.epoch, event.topic, event.seq)]
+        latency = now - tally.published_at
+        tally.deliveries += 1
+        tally.hops_sum += hops
+        tally.latency_sum += latency
+        tally.hops_max = max(tally.hops_max, hops)
+        tally.latency_max = max(tally.latency_max, latency)
+        if self._rows:
+            self.records["deliveries"].append(now, tally.name, node, hops, latency)
+
+    def carried(self, now: int, node: NodeId, message: Carrier, interested: bool) -> None:
+        """A copy of an event has arrived."""
+        event = message.event
+        tally = self._tallies[(event.publisher, event.epoch, event.topic, event.seq)]
+        traffic = self._traffic.get(node)
+        if traffic is None:
+            traffic = self._traffic[node] = [0, 0]
+        if interested:
+            tally.copies += 1
+            traffic[0] += 1
+            return
+        tally.relays += 1
+        traffic[1] += 1
+        if self._rows:
+            self.records["relays"].append(now, tally.name, node, message.hops)
+
+    def dropped(self, reason: str) -> None:
+        self.drops[reason] = self.drops.get(reason, 0) + 1
+
+    def snapshot_sends(self, now: int) -> None:
+        sends = self.records["sends"]
+        if len(sends) and sends["time_ms"][-1] == now:
+            return
+        for kind in sorted(self.count, key=_wire_name):
+            count = self.count[kind]
+            sends.append(now, _wire_name(kind), kind.purpose, count, self.bytes.get(kind, 0))
+
+    def finish(self, now: int) -> Records:
+        self.snapshot_sends(now)
+        publications = self.records["publications"]
+        for t in self._tallies.values():
+            publications.append(
+                t.published_at, t.name, t.topic, t.node, t.copies, t.relays, t.deliveries,
+                t.hops_sum, t.hops_max, t.latency_sum, t.latency_max,
+            )  # fmt: skip
+        for node, (interesting, uninteresting) in sorted(self._traffic.items()):
+            self.records["traffic"].append(node, interesting, uninteresting)
+        for reason, count in sorted(self.drops.items()):
+            self.records["drops"].append(reason, count)
+        return self.records
+
+
+def _wire_name(kind: type[Message]) -> str:
+    return str(kind.__struct_config__.tag)

@@ -1,0 +1,101 @@
+"""Records to files: one file for each table, as Parquet, CSV or JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import json
+from array import array
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from orbweaver.core.errors import UsageError
+from orbweaver.records.files import whole_folder
+from orbweaver.records.recorder import Records, Table
+from orbweaver.records.schema import TABLES
+
+Format = Literal["parquet", "csv", "jsonl"]
+
+
+def default_format() -> Format:
+    """Parquet where the lab install is there, else CSV."""
+    return "parquet" if find_spec("pyarrow") else "csv"
+
+
+def write_records(records: Records, folder: Path, format: Format) -> None:
+    writer = {"parquet": _write_parquet, "csv": _write_csv, "jsonl": _write_jsonl}[format]
+    if format == "parquet" and not find_spec("pyarrow"):
+        raise UsageError("writing Parquet needs the lab install: pip install 'orbweaver[lab]'")
+    with whole_folder(folder) as target:
+        for name, table in records.tables.items():
+            writer(table, target / f"{name}.{format}")
+
+
+def read_records(folder: Path) -> Records:
+    """What `write_records` wrote, in whichever format."""
+    records = Records()
+    for name in TABLES:
+        for suffix, reader in (("csv", _read_csv), ("jsonl", _read_jsonl), ("parquet", _read_pq)):
+            path = folder / f"{name}.{suffix}"
+            if path.exists():
+                reader(path, records[name])
+                break
+        else:
+            raise UsageError(f"{folder} has no table '{name}'")
+    return records
+
+
+def _write_csv(table: Table, path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table.spec.names)
+        writer.writerows(table.rows())
+
+
+def _write_jsonl(table: Table, path: Path) -> None:
+    names = table.spec.names
+    with path.open("w", encoding="utf-8") as file:
+        for row in table.rows():
+            file.write(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n")
+
+
+def _write_parquet(table: Table, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types = {"int": pa.int64(), "text": pa.string()}
+    schema = pa.schema([(column.name, types[column.type]) for column in table.spec.columns])
+    arrays = []
+    for column in table.spec.columns:
+        cells = table[column.name]
+        if isinstance(cells, array):
+            # The array's own memory is already what Arrow wants.
+            arrays.append(
+                pa.Array.from_buffers(pa.int64(), len(cells), [None, pa.py_buffer(cells)])
+            )
+        else:
+            arrays.append(pa.array(cells, pa.string()))
+    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path)
+
+
+def _read_csv(path: Path, table: Table) -> None:
+    casts = [int if column.type == "int" else str for column in table.spec.columns]
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.reader(file)
+        next(reader)
+        for row in reader:
+            table.append(*(cast(cell) for cast, cell in zip(casts, row, strict=True)))
+
+
+def _read_jsonl(path: Path, table: Table) -> None:
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            row = json.loads(line)
+            table.append(*(row[name] for name in table.spec.names))
+
+
+def _read_pq(path: Path, table: Table) -> None:
+    import pyarrow.parquet as pq
+
+    for name, column in pq.read_table(path).to_pydict().items():
+        table[name].extend(column)

@@ -1,0 +1,1 @@
+"""The simulator host: deterministic, discrete events, integer milliseconds."""

@@ -1,0 +1,118 @@
+"""How long a message takes from one node to another, in whole milliseconds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+
+from orbweaver.core.errors import UsageError
+from orbweaver.core.ids import NodeId
+from orbweaver.core.seeds import below
+from orbweaver.workload.scenario import LatencySpec
+from orbweaver.workload.tables import open_text, read_table
+
+Latency = Callable[[NodeId, NodeId], int]
+UNIT_MS = {"s": 1000.0, "ms": 1.0, "us": 0.001}
+
+
+def make_latency(spec: LatencySpec, labels: Sequence[str], rng: Random) -> Latency:
+    """The model that a scenario asks for. `labels` are the nodes' names in the workload."""
+    scale = UNIT_MS[spec.unit]
+    if spec.model == "constant":
+        delay = round(spec.ms)
+        return lambda sender, to: delay
+    if spec.model == "uniform":
+        low, high = round(spec.low_ms), round(spec.high_ms)
+        if high < low:
+            raise UsageError(f"latency: high_ms {high} is below low_ms {low}")
+        width = high - low + 1
+        return lambda sender, to: low + below(rng, width)
+    if not spec.file:
+        raise UsageError(f"latency model '{spec.model}' needs a file")
+    if spec.model == "matrix":
+        if spec.round_trip:
+            scale /= 2
+        return _from_matrix(read_matrix(Path(spec.file)), scale, len(labels), rng)
+    return _from_coordinates(read_coordinates(Path(spec.file)), scale, labels)
+
+
+def read_matrix(path: Path) -> list[list[float]]:
+    """A square of numbers, separated by white space, commas or semicolons. Zeros off the
+    diagonal, negative numbers and nan are missing cells; they get the median."""
+    rows: list[list[float]] = []
+    with open_text(path) as file:
+        for number, line in enumerate(file, 1):
+            cells = line.replace(",", " ").replace(";", " ").split()
+            if not cells or cells[0].startswith("#"):
+                continue
+            try:
+                rows.append([float(cell) for cell in cells])
+            except ValueError:
+                raise UsageError(f"{path}, line {number}: not a row of numbers") from None
+            if len(rows[-1]) != len(rows[0]):
+                raise UsageError(
+                    f"{path}, line {number}: {len(rows[-1])} numbers where line 1 has "
+                    f"{len(rows[0])}"
+                )
+    if not rows or len(rows) != len(rows[0]):
+        raise UsageError(f"{path}: a latency matrix is square; this one has {len(rows)} rows")
+    present = sorted(
+        cell
+        for i, row in enumerate(rows)
+        for j, cell in enumerate(row)
+        if i != j and cell > 0 and math.isfinite(cell)
+    )
+    median = present[len(present) // 2] if present else 0.0
+    for i, row in enumerate(rows):
+        for j, cell in enumerate(row):
+            if i == j:
+                row[j] = 0.0
+            elif not (cell > 0 and math.isfinite(cell)):
+                row[j] = median
+    return rows
+
+
+def _from_matrix(rows: list[list[float]], scale: float, nodes: int, rng: Random) -> Latency:
+    """Every node is put on a random place of the matrix, as evenly as can be."""
+    delays = [[max(1, round(cell * scale)) for cell in row] for row in rows]
+    size = len(rows)
+    order: list[int] = []
+    while len(order) < nodes:
+        block = list(range(size))
+        for i in range(size - 1, 0, -1):
+            j = below(rng, i + 1)
+            block[i], block[j] = block[j], block[i]
+        order.extend(block)
+    return lambda sender, to: delays[order[sender]][order[to]]
+
+
+def read_coordinates(path: Path) -> dict[str, tuple[float, ...]]:
+    """A table node,x,y or node,x,y,z; distances are delays one way."""
+    axes: tuple[str, ...] = ("x", "y")
+    try:
+        next(read_table(path, ("x", "y", "z")), None)
+        axes = ("x", "y", "z")
+    except UsageError:
+        pass
+    points: dict[str, tuple[float, ...]] = {}
+    for line, (node, *cells) in read_table(path, ("node", *axes)):
+        try:
+            point = tuple(float(cell) for cell in cells)
+        except ValueError:
+            point = (math.nan,)
+        if not all(map(math.isfinite, point)):
+            raise UsageError(f"{path}, line {line}: coordinates are numbers")
+        points[node] = point
+    return points
+
+
+def _from_coordinates(
+    points: dict[str, tuple[float, ...]], scale: float, labels: Sequence[str]
+) -> Latency:
+    missing = [label for label in labels if label not in points]
+    if missing:
+        raise UsageError(f"{len(missing)} nodes have no coordinates, '{missing[0]}' for one")
+    places = [points[label] for label in labels]
+    return lambda sender, to: round(math.dist(places[sender], places[to]) * scale)

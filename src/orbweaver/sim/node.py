@@ -1,0 +1,94 @@
+"""A simulated node: the outbox that one overlay object talks to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import Carrier, Event, Message
+from orbweaver.core.overlay import Overlay, Timer
+
+if TYPE_CHECKING:
+    from orbweaver.sim.simulation import Simulation
+
+
+class SimNode:
+    """Implements `Outbox`. It outlives the overlay object, which is made anew for each
+    life of the node."""
+
+    __slots__ = ("_count", "_engine", "_serial", "_sim", "_timers", "interest", "life", "me",
+                 "overlay", "receive_here", "wanted")  # fmt: skip
+
+    def __init__(self, sim: Simulation, me: NodeId) -> None:
+        self._sim = sim
+        self._engine = sim.engine
+        self._count = sim.recorder.count
+        self._timers: dict[Timer, int] = {}
+        self._serial = 0
+        self.me = me
+        self.overlay: Overlay | None = None
+        self.life = 0
+        self.wanted: dict[Topic, None] = {}
+        """Topics subscribed to, now or when the node comes back."""
+        self.interest: dict[Topic, None] = {}
+        """Those, and the topics published on in this life."""
+        self.receive_here: Callable[[Any, Any], None] = self.receive
+        """Bound once, since every message to this node schedules it."""
+
+    # -- the outbox
+
+    def now(self) -> int:
+        return self._engine.now
+
+    def send(self, to: NodeId, message: Message) -> None:
+        kind = type(message)
+        count = self._count
+        count[kind] = count.get(kind, 0) + 1
+        self._sim.transmit(self.me, to, message)
+
+    def set_timer(self, timer: Timer, delay_ms: int) -> None:
+        self._serial += 1
+        self._timers[timer] = self._serial
+        self._engine.schedule(delay_ms, self._fire, timer, self._serial)
+
+    def cancel_timer(self, timer: Timer) -> None:
+        self._timers.pop(timer, None)
+
+    def deliver(self, event: Event, hops: int) -> None:
+        self._sim.recorder.delivered(self._engine.now, self.me, event, hops)
+
+    def link_up(self, peer: NodeId) -> None:
+        self._sim.recorder.link(self._engine.now, self.me, peer, "up")
+
+    def link_down(self, peer: NodeId) -> None:
+        self._sim.recorder.link(self._engine.now, self.me, peer, "down")
+
+    # -- events of the engine
+
+    def receive(self, sender: NodeId, message: Message) -> None:
+        overlay = self.overlay
+        if overlay is None:
+            self._sim.recorder.dropped("down")
+            return
+        if message.carries:
+            carrier = cast(Carrier, message)
+            interested = carrier.event.topic in self.interest
+            self._sim.recorder.carried(self._engine.now, self.me, carrier, interested)
+        overlay.receive(sender, message)
+
+    def _fire(self, timer: Timer, serial: int) -> None:
+        if self._timers.get(timer) == serial and self.overlay is not None:
+            del self._timers[timer]
+            self.overlay.wake(timer)
+
+    # -- lives
+
+    def begin(self, overlay: Overlay) -> None:
+        self.overlay = overlay
+        self.interest = dict(self.wanted)
+
+    def end(self) -> None:
+        """Timers of the life that ends never fire; serials never repeat."""
+        self.overlay = None
+        self._timers.clear()

@@ -1,0 +1,46 @@
+"""Many runs on the cores of this machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+
+from orbweaver.study.run import Result, run_scenario
+from orbweaver.workload.scenario import Scenario
+
+Job = tuple[Scenario, int]
+
+
+def run_all(
+    jobs: Sequence[Job], workers: int = 0, done: Callable[[Result], None] | None = None
+) -> list[Result]:
+    """Results in the order of the jobs. `workers` 0 means one for each core."""
+    workers = min(workers or os.cpu_count() or 1, len(jobs))
+    results: dict[int, Result] = {}
+    if workers <= 1:
+        for i, job in enumerate(jobs):
+            results[i] = _run(job)
+            if done is not None:
+                done(results[i])
+        return [results[i] for i in range(len(jobs))]
+    # Large runs first, so that no worker is left with one at the end.
+    order = sorted(range(len(jobs)), key=lambda i: -jobs[i][0].workload.nodes)
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context)
+    try:
+        futures = {pool.submit(_run, jobs[i]): i for i in order}
+        for future in as_completed(futures):
+            result = future.result()
+            results[futures[future]] = result
+            if done is not None:
+                done(result)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    return [results[i] for i in range(len(jobs))]
+
+
+def _run(job: Job) -> Result:
+    scenario, seed = job
+    return run_scenario(scenario, seed).result

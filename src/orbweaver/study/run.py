@@ -1,0 +1,79 @@
+"""One run from scenario to metrics: what a command, a pool or a cluster repeats."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from typing import Any
+
+import msgspec
+
+from orbweaver import __version__
+from orbweaver.metrics.snapshot import snapshot
+from orbweaver.metrics.summary import overlay_metrics, summarise
+from orbweaver.overlays.catalog import find
+from orbweaver.sim.simulation import Outcome, Progress, Simulation
+from orbweaver.workload.scenario import Scenario
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What is kept of a run. Everything but `wall_seconds` repeats with the seed."""
+
+    name: str
+    overlay: str
+    params: dict[str, Any]
+    nodes: int
+    topics: int
+    seed: int
+    digest: str
+    wall_seconds: float
+    events: int
+    complete: bool
+    metrics: dict[str, Any]
+    snapshots: list[dict[str, Any]]
+    fingerprint: str
+    version: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    result: Result
+    outcome: Outcome
+    labels: tuple[str, ...]
+    snapshot_ms: int
+
+
+def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None) -> Run:
+    started = time.perf_counter()
+    simulation = Simulation(scenario, seed, find(scenario.overlay))
+    outcome = simulation.run(progress)
+    times = simulation.snapshot_times()
+    young_ms = scenario.run.young_ms
+    metrics = summarise(outcome.records, times[-1], outcome.end_ms, young_ms)
+    snapshots = [
+        {"time_ms": t, **_plain(overlay_metrics(snapshot(outcome.records, t, young_ms), False))}
+        for t in times
+        if len(times) > 1
+    ]
+    result = Result(
+        name=scenario.name,
+        overlay=scenario.overlay,
+        params=dict(scenario.params),
+        nodes=simulation.workload.nodes,
+        topics=len(simulation.workload.subscriptions.topics),
+        seed=seed,
+        digest=outcome.records.digest(),
+        wall_seconds=round(time.perf_counter() - started, 3),
+        events=outcome.events,
+        complete=outcome.complete,
+        metrics=metrics,
+        snapshots=snapshots,
+        fingerprint=scenario.fingerprint(),
+        version=__version__,
+    )
+    return Run(result, outcome, simulation.workload.subscriptions.labels, times[-1])
+
+
+def _plain(metrics: dict[str, Any]) -> dict[str, Any]:
+    return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in metrics.items()}

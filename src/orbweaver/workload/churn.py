@@ -1,0 +1,85 @@
+"""Churn: when nodes come and go, from a model or from a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+from orbweaver.core.errors import UsageError, nearest
+from orbweaver.workload.tables import read_table
+
+ChurnKind = Literal["join", "leave", "crash"]
+KINDS: tuple[ChurnKind, ...] = ("join", "leave", "crash")
+
+Change = tuple[int, int, ChurnKind]
+"""(time in ms, node, what happens)"""
+
+
+def exponential_ms(rng: Random, mean_ms: float) -> int:
+    return max(1, round(-mean_ms * math.log(1.0 - rng.random())))
+
+
+def weibull_ms(rng: Random, mean_ms: float, shape: float) -> int:
+    scale = mean_ms / math.gamma(1 + 1 / shape)
+    draw: float = (-math.log(1.0 - rng.random())) ** (1 / shape)
+    return max(1, round(scale * draw))
+
+
+def on_off(
+    rng: Random,
+    node: int,
+    start_ms: int,
+    end_ms: int,
+    on_ms: float,
+    off_ms: float,
+    shape: float | None,
+    down: ChurnKind,
+) -> Iterator[Change]:
+    """A node that is up at `start_ms` and alternates, on and off, until `end_ms`.
+
+    `shape` None gives exponential times, a number Weibull ones (the off times stay
+    exponential: it is sessions that are heavy-tailed).
+    """
+    now = start_ms
+    while True:
+        up = exponential_ms(rng, on_ms) if shape is None else weibull_ms(rng, on_ms, shape)
+        now += up
+        if now >= end_ms:
+            return
+        yield (now, node, down)
+        now += exponential_ms(rng, off_ms)
+        if now >= end_ms:
+            return
+        yield (now, node, "join")
+
+
+def load_churn(path: Path, node_of: Mapping[str, int]) -> list[Change]:
+    """A table time,node,kind with times in milliseconds, in any order."""
+    changes: list[Change] = []
+    time_column = "time_ms" if _has_time_ms(path) else "time"
+    for line, (time, node, kind) in read_table(path, (time_column, "node", "kind")):
+        try:
+            when = float(time)
+        except ValueError:
+            when = math.nan
+        if not 0 <= when < 2**53:
+            raise UsageError(f"{path}, line {line}: '{time}' is not a time in milliseconds")
+        if node not in node_of:
+            raise UsageError(f"{path}, line {line}: there is no node '{node}'")
+        if kind not in KINDS:
+            raise UsageError(f"{path}, line {line}: kind '{kind}': {nearest(kind, KINDS)}")
+        changes.append((round(when), node_of[node], kind))
+    changes.sort(key=lambda change: change[0])
+    return changes
+
+
+def _has_time_ms(path: Path) -> bool:
+    """The pipeline writes time_ms; by hand one writes time. Both are milliseconds."""
+    try:
+        next(read_table(path, ("time_ms",)), None)
+    except UsageError:
+        return False
+    return True

@@ -1,0 +1,62 @@
+"""Topic popularity laws: the probability of each topic, the most popular first."""
+
+from __future__ import annotations
+
+import math
+
+from orbweaver.core.errors import UsageError, nearest
+
+LAWS = {
+    "uniform": "every topic alike",
+    "zipf:A": "proportional to 1/rank^A",
+    "rss": "zipf:0.5, as measured for RSS feeds (SpiderCast 3.1)",
+    "nyse": "exponential, the top 10 % of the topics hold 0.55 (SpiderCast 3.1)",
+    "exponential:S": "exponential, the top 10 % of the topics hold the share S",
+}
+
+
+def weights(law: str, topics: int) -> list[float]:
+    """Probabilities that add up to 1."""
+    name, _, argument = law.partition(":")
+    if name == "uniform" and not argument:
+        raw = [1.0] * topics
+    elif name == "rss" and not argument:
+        raw = _zipf(0.5, topics)
+    elif name == "zipf":
+        raw = _zipf(_number(law, argument, 0.0, 100.0), topics)
+    elif name == "nyse" and not argument:
+        raw = _exponential(0.55, topics)
+    elif name == "exponential":
+        raw = _exponential(_number(law, argument, 0.1, 0.999), topics)
+    else:
+        raise UsageError(f"unknown popularity '{law}': {nearest(law, LAWS)}")
+    total = math.fsum(raw)
+    return [weight / total for weight in raw]
+
+
+def _zipf(exponent: float, topics: int) -> list[float]:
+    return [(rank + 1) ** -exponent for rank in range(topics)]
+
+
+def _exponential(share: float, topics: int) -> list[float]:
+    """exp(-rate * rank), with the rate at which the first tenth holds `share`."""
+    top = max(1, round(topics / 10))
+
+    def held(rate: float) -> float:
+        return -math.expm1(-rate * top) / -math.expm1(-rate * topics)
+
+    low, high = 1e-9, 700.0 / topics
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if held(middle) < share else (low, middle)
+    return [math.exp(-low * rank) for rank in range(topics)]
+
+
+def _number(law: str, text: str, low: float, high: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise UsageError(f"popularity '{law}' needs a number from {low:g} to {high:g} after ':'")
+    return value

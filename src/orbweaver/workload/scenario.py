@@ -1,0 +1,249 @@
+"""A scenario: a frozen, validated value that says everything about a run but its seed."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tomllib
+from hashlib import blake2b
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from orbweaver.core.errors import UsageError, nearest
+from orbweaver.core.seeds import derive
+from orbweaver.workload.subscriptions import (
+    SubscriptionModel,
+    Subscriptions,
+    load_subscriptions,
+    synthesise,
+)
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+Milliseconds = Annotated[int, Meta(ge=0)]
+
+
+class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of the parts of a scenario."""
+
+
+class WorkloadSpec(Spec, frozen=True):
+    nodes: Annotated[int, Meta(ge=1, le=100_000_000)] = 1000
+    topics: Annotated[int, Meta(ge=1, le=10_000_000)] = 100
+    subscriptions_per_node: Annotated[str, Meta(pattern=r"^\d+(:\d+)?$")] = "10"
+    """S, or MIN:MAX to draw S uniformly for each node."""
+    popularity: str = "zipf:0.5"
+    file: str = ""
+    """A table node,topic instead of the model."""
+
+    def sizes(self) -> tuple[int, int]:
+        low, _, high = self.subscriptions_per_node.partition(":")
+        return int(low), int(high or low)
+
+
+class LatencySpec(Spec, frozen=True):
+    model: Literal["constant", "uniform", "matrix", "coordinates"] = "constant"
+    ms: Annotated[float, Meta(ge=0)] = 1
+    """constant: one-way delay."""
+    low_ms: Annotated[float, Meta(ge=0)] = 1
+    high_ms: Annotated[float, Meta(ge=0)] = 10
+    """uniform: one-way delay of each message."""
+    file: str = ""
+    """matrix: a square of numbers. coordinates: a table node,x,y (any number of axes)."""
+    unit: Literal["s", "ms", "us"] = "ms"
+    round_trip: bool = True
+    """matrix: the numbers are round trips, so one way is half."""
+
+
+class PartitionSpec(Spec, frozen=True):
+    start_ms: Milliseconds
+    end_ms: Milliseconds
+    share: Share = 0.5
+    """Share of the nodes, drawn at random, that is cut off from the others."""
+
+
+class FaultSpec(Spec, frozen=True):
+    loss: Share = 0.0
+    duplicate: Share = 0.0
+    reorder: Share = 0.0
+    """Share of the messages that are held back by up to `reorder_ms`."""
+    reorder_ms: Milliseconds = 100
+    slow_share: Share = 0.0
+    """Share of the nodes that take `slow_ms` to handle each message."""
+    slow_ms: Milliseconds = 200
+    partitions: tuple[PartitionSpec, ...] = ()
+
+
+class ChurnSpec(Spec, frozen=True):
+    model: Literal["none", "exponential", "weibull", "file"] = "none"
+    on_ms: Annotated[float, Meta(gt=0)] = 300_000
+    """Mean time up."""
+    off_ms: Annotated[float, Meta(gt=0)] = 75_000
+    """Mean time down."""
+    shape: Annotated[float, Meta(gt=0.05, le=20)] = 0.5
+    """weibull: shape of the times up; below 1 is heavy-tailed."""
+    down: Literal["leave", "crash"] = "leave"
+    new_interest: bool = False
+    """A node comes back with a newly drawn interest (SpiderCast 3.8)."""
+    start_ms: Milliseconds = 0
+    file: str = ""
+    """A table time,node,kind."""
+
+
+class InterestChange(Spec, frozen=True):
+    time_ms: Milliseconds
+    node: Annotated[int, Meta(ge=0)]
+    topic: str
+    kind: Literal["subscribe", "unsubscribe"]
+
+
+class PublishSpec(Spec, frozen=True):
+    per_topic: Annotated[int, Meta(ge=0)] = 3
+    """Events on each topic, in as many rounds over all topics."""
+    every_ms: Annotated[int, Meta(ge=1)] = 10
+    payload_bytes: Annotated[int, Meta(ge=0, le=1 << 20)] = 100
+    by: Literal["subscriber", "anyone"] = "subscriber"
+
+
+class RunSpec(Spec, frozen=True):
+    warmup_ms: Milliseconds = 10_000
+    """Time for the overlay to form before the first publication."""
+    drain_ms: Milliseconds = 5_000
+    """Time after the last publication."""
+    duration_ms: Milliseconds = 0
+    """The whole run; 0 means warm-up, publications and drain."""
+    snapshots_ms: tuple[Milliseconds, ...] = ()
+    """When metrics of the overlay are taken, besides the end of the warm-up."""
+    young_ms: Milliseconds = 0
+    """Nodes that joined this recently are left out of snapshots (SpiderCast 3.8: 2 s)."""
+    contacts: Annotated[int, Meta(ge=0)] = 5
+    """Nodes that a joining node is told of."""
+    events_max: Annotated[int, Meta(ge=1)] = 2_000_000_000
+    time_max_ms: Annotated[int, Meta(ge=1)] = 30 * 24 * 3_600_000
+    records: Literal["rows", "counters"] = "rows"
+    measure_bytes: bool = True
+
+
+class Scenario(Spec, frozen=True):
+    overlay: str
+    name: str = ""
+    params: dict[str, Any] = {}
+    workload: WorkloadSpec = WorkloadSpec()
+    latency: LatencySpec = LatencySpec()
+    faults: FaultSpec = FaultSpec()
+    churn: ChurnSpec = ChurnSpec()
+    interests: tuple[InterestChange, ...] = ()
+    publish: PublishSpec = PublishSpec()
+    run: RunSpec = RunSpec()
+
+    def fingerprint(self) -> str:
+        """Names all that decides the run, except the seed; not how the scenario is called,
+        nor where its files lie."""
+        bare = msgspec.structs.replace(self, name="")
+        data = msgspec.json.encode(bare, order="deterministic")
+        for path in (self.workload.file, self.latency.file, self.churn.file):
+            if path:
+                data = data.replace(msgspec.json.encode(path), _content_hash(Path(path)))
+        return blake2b(data, digest_size=16).hexdigest()
+
+    def surroundings(self) -> str:
+        """Names all but the overlay, so that two overlays under comparison meet the same
+        churn, the same delays and the same publications."""
+        return msgspec.structs.replace(self, overlay="", params={}).fingerprint()
+
+    def publish_end_ms(self, topics: int) -> int:
+        events = self.publish.per_topic * topics
+        return self.run.warmup_ms + events * self.publish.every_ms
+
+    def end_ms(self, topics: int) -> int:
+        wanted = self.run.duration_ms or self.publish_end_ms(topics) + self.run.drain_ms
+        return min(wanted, self.run.time_max_ms)
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """The subscriptions of a scenario, and a way to draw new ones where it has a model."""
+
+    subscriptions: Subscriptions
+    model: SubscriptionModel | None
+
+    @property
+    def nodes(self) -> int:
+        return len(self.subscriptions.of_node)
+
+
+def make_workload(scenario: Scenario, seed: int) -> Workload:
+    """The same for every overlay: seeded by the workload alone."""
+    spec = scenario.workload
+    if spec.file:
+        return Workload(load_subscriptions(Path(spec.file)), None)
+    low, high = spec.sizes()
+    if not 1 <= low <= high:
+        raise UsageError(f"subscriptions per node '{spec.subscriptions_per_node}' is not a range")
+    model = SubscriptionModel(spec.topics, spec.popularity, low, high)
+    law = f"{spec.topics} {spec.subscriptions_per_node} {spec.popularity}"
+    return Workload(synthesise(model, spec.nodes, "workload", law, seed), model)
+
+
+def node_seed(fingerprint: str, seed: int, node: int, life: int) -> int:
+    """Each life of a node has its own chance."""
+    return derive("node", fingerprint, seed, node, life)
+
+
+def load_scenario(path: Path) -> Scenario:
+    """Read a TOML file; files it names are taken relative to it."""
+    if not path.exists():
+        raise UsageError(f"{path}: no such file")
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}") from None
+    for part in ("workload", "latency", "churn"):
+        section = raw.get(part)
+        if isinstance(section, dict) and isinstance(section.get("file"), str) and section["file"]:
+            section["file"] = str(path.parent / section["file"])
+    workload = raw.get("workload")
+    if isinstance(workload, dict) and isinstance(workload.get("subscriptions_per_node"), int):
+        workload["subscriptions_per_node"] = str(workload["subscriptions_per_node"])
+    return build_scenario(raw, str(path))
+
+
+def build_scenario(raw: dict[str, Any], source: str) -> Scenario:
+    """A scenario from plain values, with mistakes told in the words of `source`."""
+    try:
+        return msgspec.convert(raw, Scenario)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{source}: {_explain(str(error))}") from None
+
+
+def _explain(error: str) -> str:
+    what, _, where = error.partition(" - at `$")
+    place = where.strip(".`")
+    unknown = re.match(r"Object contains unknown field `(.*)`", what)
+    if unknown:
+        known = _fields_at(place)
+        owner = f" in [{place}]" if place else ""
+        return f"unknown setting '{unknown[1]}'{owner}: {nearest(unknown[1], known)}"
+    what = what[0].lower() + what[1:]
+    return f"'{place}': {what}" if place else what
+
+
+def _fields_at(place: str) -> list[str]:
+    spec: Any = Scenario
+    for step in filter(None, re.sub(r"\[.*?\]", "", place).split(".")):
+        kinds = {f.name: f.type for f in msgspec.structs.fields(spec)}
+        spec = kinds.get(step, Scenario)
+        spec = next((a for a in getattr(spec, "__args__", ()) if isinstance(a, type)), spec)
+    return [field.name for field in msgspec.structs.fields(spec)]
+
+
+def _content_hash(path: Path) -> bytes:
+    hasher = blake2b(digest_size=16)
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    for file in files:
+        if not file.exists():
+            raise UsageError(f"{file}: no such file")
+        hasher.update(file.read_bytes())
+    return hasher.hexdigest().encode()

@@ -1,0 +1,91 @@
+"""Subscriptions: from the papers' models, or from somebody's own table."""
+
+from __future__ import annotations
+
+import dataclasses
+from bisect import bisect_right
+from itertools import accumulate
+from math import log
+from pathlib import Path
+from random import Random
+
+from orbweaver.core.errors import UsageError
+from orbweaver.core.ids import check_topic
+from orbweaver.core.seeds import generator
+from orbweaver.workload.popularity import weights
+from orbweaver.workload.tables import read_table
+
+
+@dataclasses.dataclass(frozen=True)
+class Subscriptions:
+    """What each node, numbered from 0, subscribes to; and what the numbers stand for."""
+
+    topics: tuple[str, ...]
+    of_node: tuple[tuple[str, ...], ...]
+    labels: tuple[str, ...]
+    """The name of each node in the source (its number again, in a model)."""
+
+
+class SubscriptionModel:
+    """S topics for each node, drawn without repetition by popularity (SpiderCast 3.1)."""
+
+    def __init__(self, topics: int, popularity: str, size_min: int, size_max: int) -> None:
+        if size_max > topics:
+            raise UsageError(
+                f"a node cannot subscribe to {size_max} different topics out of {topics}"
+            )
+        self.topics = tuple(f"t{i}" for i in range(topics))
+        self._weights = weights(popularity, topics)
+        self._cumulative = list(accumulate(self._weights))
+        if self._cumulative[size_max - 1] > 1 - 1e-12 and size_max < topics:
+            raise UsageError(f"popularity '{popularity}' is too skewed to draw {size_max} topics")
+        self._size_min = size_min
+        self._size_max = size_max
+
+    def draw(self, rng: Random) -> tuple[str, ...]:
+        size = self._size_min
+        if self._size_max > size:
+            size += int(rng.random() * (self._size_max - size + 1))
+        if 2 * size > len(self.topics):
+            return self._draw_most(rng, size)
+        cumulative = self._cumulative
+        total = cumulative[-1]
+        last = len(cumulative) - 1
+        chosen: set[int] = set()
+        while len(chosen) < size:
+            chosen.add(min(last, bisect_right(cumulative, rng.random() * total)))
+        return tuple(self.topics[i] for i in sorted(chosen))
+
+    def _draw_most(self, rng: Random, size: int) -> tuple[str, ...]:
+        """The same distribution when most topics are wanted and drawing again is slow:
+        the topics with the first `size` arrivals of exponential clocks."""
+        clocks = sorted(
+            (-log(1.0 - rng.random()) / weight, i) for i, weight in enumerate(self._weights)
+        )
+        return tuple(self.topics[i] for i in sorted(i for _, i in clocks[:size]))
+
+
+def synthesise(model: SubscriptionModel, nodes: int, *labels: int | str) -> Subscriptions:
+    """`nodes` draws from the generator that the labels name."""
+    rng = generator(*labels)
+    drawn = tuple(model.draw(rng) for _ in range(nodes))
+    return Subscriptions(model.topics, drawn, tuple(str(i) for i in range(nodes)))
+
+
+def load_subscriptions(path: Path) -> Subscriptions:
+    """A CSV or Parquet file with columns node,topic. Nodes and topics are numbered in the
+    order of the file; a pair that is there twice counts once."""
+    topics: dict[str, None] = {}
+    of_node: dict[str, dict[str, None]] = {}
+    for line, (node, topic) in read_table(path, ("node", "topic")):
+        try:
+            check_topic(topic)
+        except UsageError as error:
+            raise UsageError(f"{path}, line {line}: {error}") from None
+        topics[topic] = None
+        of_node.setdefault(node, {})[topic] = None
+    if not of_node:
+        raise UsageError(f"{path} has no rows")
+    return Subscriptions(
+        tuple(topics), tuple(tuple(wanted) for wanted in of_node.values()), tuple(of_node)
+    )

@@ -1,0 +1,98 @@
+"""Reading small tables: CSV (also .gz) with the standard library, Parquet with pyarrow."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from orbweaver.core.errors import UsageError
+
+Row = tuple[int, tuple[str, ...]]
+"""The line in the file, and the cells asked for."""
+
+
+def read_table(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    """The named columns of every row; a `UsageError` names the file and the line."""
+    if path.is_dir():
+        files = sorted(path.glob("*.parquet"))
+        if not files:
+            raise UsageError(f"{path} is a folder without any .parquet file")
+        for file in files:
+            yield from _read_parquet(file, columns)
+    elif not path.exists():
+        raise UsageError(f"{path}: no such file")
+    elif path.suffix == ".parquet":
+        yield from _read_parquet(path, columns)
+    else:
+        yield from _read_csv(path, columns)
+
+
+def open_text(path: Path) -> io.TextIOBase:
+    """A text file, unpacked when its name ends in .gz."""
+    if not path.exists():
+        raise UsageError(f"{path}: no such file")
+    if path.suffix == ".gz":
+        return io.TextIOWrapper(gzip.open(path), encoding="utf-8", newline="")
+    return path.open(encoding="utf-8", newline="")
+
+
+def _read_csv(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    wanted = ",".join(columns)
+    try:
+        with open_text(path) as file:
+            reader = csv.reader(file)
+            header = [cell.strip().lower() for cell in next(reader, [])]
+            if not header:
+                raise UsageError(f"{path} is empty; it should start with the line '{wanted}'")
+            missing = [column for column in columns if column not in header]
+            if missing:
+                raise UsageError(
+                    f"{path}, line 1: no column '{missing[0]}'; the header should be '{wanted}'"
+                )
+            places = [header.index(column) for column in columns]
+            for cells in reader:
+                if not cells:
+                    continue
+                line = reader.line_num
+                if len(cells) != len(header):
+                    raise UsageError(
+                        f"{path}, line {line}: {len(cells)} cells where the header has "
+                        f"{len(header)}"
+                    )
+                row = tuple(cells[place].strip() for place in places)
+                if not all(row):
+                    empty = columns[row.index("")]
+                    raise UsageError(f"{path}, line {line}: '{empty}' is empty")
+                yield line, row
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text: {error.reason}") from None
+    except (csv.Error, gzip.BadGzipFile, EOFError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+
+
+def _read_parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise UsageError(
+            f"{path}: reading Parquet needs the lab install: pip install 'orbweaver[lab]'"
+        ) from None
+    try:
+        file = pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise UsageError(f"{path} is not a Parquet file: {error}") from None
+    for column in columns:
+        if column not in file.schema_arrow.names:
+            raise UsageError(f"{path}: no column '{column}'")
+    number = 0
+    for batch in file.iter_batches(columns=list(columns)):
+        cells = [batch.column(batch.schema.get_field_index(c)).to_pylist() for c in columns]
+        for row in zip(*cells, strict=True):
+            number += 1
+            if any(cell is None for cell in row):
+                raise UsageError(f"{path}, row {number}: a cell is empty")
+            yield number, tuple(str(cell) for cell in row)
