@@ -55,10 +55,13 @@ def _print(overlay: type[Overlay]) -> None:
     ]
     promised.append(f"degree bound: {claims.degree_bound}")
     out.print(f"  promises {'; '.join(promised)}", soft_wrap=True)
-    grid = Table(box=None, padding=(0, 2), show_header=True, header_style="dim")
-    for column in ("  parameter", "default", "type", "meaning", "source"):
-        grid.add_column(column, overflow="fold")
+    grid = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    grid.add_column("  parameter", no_wrap=True)
+    grid.add_column("default", no_wrap=True)
+    grid.add_column("meaning (where the default comes from)")
     for info in describe(overlay.Params):
-        grid.add_row(f"  {info.name}", show(info.default), info.type, info.description, info.source)
+        choices = f"; one of {info.type.replace('|', ', ')}" if "|" in info.type else ""
+        meaning = f"{info.description}{choices} [dim]({info.source})"
+        grid.add_row(f"  {info.name}", show(info.default), meaning)
     out.print(grid)
     out.print()

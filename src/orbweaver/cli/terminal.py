@@ -24,7 +24,7 @@ def print_json(value: Any) -> None:
 def progress(label: str, total: int, count: bool = False) -> Iterator[Callable[[int], None]]:
     """A bar that is told how much is done; silent when stderr is no terminal."""
     columns = [TextColumn("{task.description}"), BarColumn()]
-    columns.append(MofNCompleteColumn() if count else TextColumn("{task.percentage:3.0f} %"))  # type: ignore[arg-type]
+    columns.append(MofNCompleteColumn() if count else TextColumn("{task.percentage:3.0f} %"))
     with Progress(
         *columns, TimeElapsedColumn(), console=err, transient=True, disable=not err.is_terminal
     ) as bar:
