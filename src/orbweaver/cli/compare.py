@@ -1,2 +1,156 @@
-def compare() -> None:
-    """x"""
+"""`orbweaver compare`: overlays side by side on one workload."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from orbweaver.cli.terminal import out, print_json, progress, table
+from orbweaver.core.errors import UsageError
+from orbweaver.overlays.catalog import OVERLAYS, find
+from orbweaver.report.comparison import COLUMNS, table_rows, verdict_word, write_page
+from orbweaver.study import spidercast
+from orbweaver.study.claims import Series, Verdict
+from orbweaver.study.pool import Job, run_all
+from orbweaver.study.run import Result
+from orbweaver.workload.scenario import Scenario, build_scenario
+
+CLAIM_SIZES = (1000, 2000)
+
+
+def compare(
+    overlay: Annotated[
+        list[str] | None, typer.Option(help="Overlay to compare; repeatable. [default: all]")
+    ] = None,
+    nodes: Annotated[int, typer.Option(help="Number of nodes.")] = 1000,
+    topics: Annotated[int, typer.Option(help="Number of topics.")] = 100,
+    subscriptions_per_node: Annotated[
+        str, typer.Option(help="S, or MIN:MAX to draw it for each node.")
+    ] = "10",
+    popularity: Annotated[
+        str, typer.Option(help="uniform, zipf:A, rss, nyse or exponential:S.")
+    ] = "zipf:0.5",
+    subscriptions: Annotated[
+        Path | None,
+        typer.Option(help="Your own data instead: CSV or Parquet with columns node,topic."),
+    ] = None,
+    seeds: Annotated[str, typer.Option(help="Seeds, as in 0-2 or 1,5,9.")] = "0-2",
+    claims: Annotated[
+        bool, typer.Option("--claims", help="Also check SpiderCast's claims, at N=1000 and 2000.")
+    ] = False,
+    workers: Annotated[int, typer.Option(help="Processes; 0 means one for each core.")] = 0,
+    out_file: Annotated[Path, typer.Option("--out", help="Where the HTML page goes.")] = Path(
+        "compare.html"
+    ),
+    json: Annotated[
+        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
+    ] = False,
+) -> None:
+    """Run several overlays on the same workload and set them side by side.
+
+    Prints a table and writes a self-contained HTML page with plots.
+
+    Example:
+
+        orbweaver compare --subscriptions my.csv --out my.html
+    """
+    names = overlay or list(OVERLAYS)
+    for name in names:
+        find(name)
+    wanted = parse_seeds(seeds)
+    if not out_file.parent.is_dir():
+        raise UsageError(f"{out_file}: there is no folder {out_file.parent}")
+    workload = {
+        "nodes": nodes,
+        "topics": topics,
+        "subscriptions_per_node": subscriptions_per_node,
+        "popularity": popularity,
+        "file": str(subscriptions) if subscriptions else "",
+    }
+    scenarios = [build_scenario({"overlay": n, "workload": workload}, "options") for n in names]
+    jobs: list[Job] = [(scenario, seed) for scenario in scenarios for seed in wanted]
+    side_by_side = len(jobs)
+    if claims:
+        jobs += spidercast.jobs(CLAIM_SIZES, range(3))
+    results = _run(jobs, workers)
+    by_overlay: dict[str, list[Result]] = {}
+    for result in results[:side_by_side]:
+        by_overlay.setdefault(result.overlay, []).append(result)
+    series: dict[str, Series] = {}
+    verdicts: list[Verdict] = []
+    if claims:
+        series = spidercast.gather(results[side_by_side:])
+        verdicts = spidercast.judge(series)
+    first = results[0]
+    title = _describe(scenarios[0], first.nodes, first.topics)
+    command = "orbweaver " + shlex.join(sys.argv[1:])
+    write_page(out_file, title, command, by_overlay, verdicts, series)
+    if json:
+        plain = {"overlays": by_overlay, "claims": verdicts, "page": str(out_file)}
+        print_json(msgspec.to_builtins(plain, str_keys=True))
+        return
+    _print_comparison(title, by_overlay)
+    if verdicts:
+        _print_verdicts(verdicts)
+    out.print(f"The page with plots: {out_file}", soft_wrap=True)
+
+
+def parse_seeds(text: str) -> list[int]:
+    """ "0-4", "7" or "1,3,5"."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise UsageError(f"seeds '{text}' should look like 0-2 or 1,5,9")
+        seeds.extend(range(int(first), int(last or first) + 1))
+    if not seeds or len(seeds) > 10_000:
+        raise UsageError(f"seeds '{text}' name no seed, or far too many")
+    return seeds
+
+
+def _run(jobs: list[Job], workers: int) -> list[Result]:
+    finished = 0
+    with progress("running", len(jobs), count=True) as bar:
+
+        def done(_: Result) -> None:
+            nonlocal finished
+            finished += 1
+            bar(finished)
+
+        return run_all(jobs, workers, done)
+
+
+def _describe(scenario: Scenario, nodes: int, topics: int) -> str:
+    spec = scenario.workload
+    if spec.file:
+        return f"{nodes:,} nodes and {topics:,} topics from {Path(spec.file).name}"
+    return (
+        f"{nodes:,} nodes, {topics:,} topics, {spec.subscriptions_per_node} subscriptions for "
+        f"each node, popularity {spec.popularity}"
+    )
+
+
+def _print_comparison(title: str, by_overlay: dict[str, list[Result]]) -> None:
+    """One column for each overlay, which fits a terminal better than one row."""
+    grid = table(title, "mean over seeds", *by_overlay)
+    rows = table_rows(by_overlay)
+    for i, (name, _) in enumerate(COLUMNS.values(), 1):
+        grid.add_row(name, *(row[i] for row in rows))
+    out.print(grid)
+
+
+def _print_verdicts(verdicts: list[Verdict]) -> None:
+    grid = table("SpiderCast's claims", "claim", "what", "paper", "ours", "verdict")
+    for column in grid.columns:
+        column.justify = "left"
+    for v in verdicts:
+        word = verdict_word(v)
+        grid.add_row(
+            v.claim, v.what, v.paper, v.ours, f"[{'green' if v.reproduced else 'red'}]{word}"
+        )
+    out.print(grid)

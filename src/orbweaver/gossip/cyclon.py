@@ -62,20 +62,29 @@ class Cyclon(ScannedView):
         self._shuffle_size = min(shuffle_size, view_size)
         self._period_ms = period_ms
         self._cycle = 0
+        self._known_before = 0
+        self.settled = False
+        """The view is full, or has all but stopped growing."""
         self._view: dict[NodeId, tuple[Descriptor, int]] = {}
         """Peer -> (its entry, the cycle of ours in which the entry had age 0)."""
         self._offered: list[NodeId] = []
 
     def start(self, contacts: Sequence[NodeId]) -> None:
+        """Ask every contact at once: in a network that runs already, their answers fill
+        most of the view within one round trip."""
         for contact in contacts:
             if contact != self._context.me:
                 self._keep(Descriptor(contact, NOTHING, -1, 0))
+                self._context.outbox.send(contact, Shuffle((self._describe_self(),)))
         self._context.outbox.set_timer(self.TIMER, 1 + below(self._context.rng, self._period_ms))
 
     def wake(self) -> None:
         """The active thread: shuffle with the oldest."""
         self._context.outbox.set_timer(self.TIMER, self._period_ms)
         self._cycle += 1
+        known = len(self._view)
+        self.settled = known >= self._view_size or 10 * known <= 11 * self._known_before
+        self._known_before = known
         if not self._view:
             return
         partner = min(self._view, key=lambda peer: self._view[peer][1])

@@ -85,6 +85,7 @@ class TaskedMesh(Mesh):
             for number, aim in enumerate(self._aims())
         ]
         self._tell_interest_until = 0
+        self._tasks_started = False
 
     def _aims(self) -> list[Aim]:
         """What the tasks strive for; the subclass says."""
@@ -92,8 +93,8 @@ class TaskedMesh(Mesh):
 
     def start(self, contacts: Sequence[NodeId]) -> None:
         super().start(contacts)
-        for task in self.tasks:
-            task.start()
+        if self.cyclon is None:
+            self._start_tasks()
 
     def stop(self) -> None:
         super().stop()
@@ -105,8 +106,17 @@ class TaskedMesh(Mesh):
     def wake(self, timer: Timer) -> None:
         if isinstance(timer, tuple):
             self.tasks[timer[1]].maintain_neighbors()
-        else:
-            super().wake(timer)
+            return
+        super().wake(timer)
+        if self.cyclon is not None and self.cyclon.settled and not self._tasks_started:
+            self._start_tasks()
+
+    def _start_tasks(self) -> None:
+        """Choosing from a view that has hardly begun to fill would make links that cover
+        little and stay for good, so with gossip the tasks wait until it has."""
+        self._tasks_started = True
+        for task in self.tasks:
+            task.start()
 
     def on_heartbeat(self, sender: NodeId, message: Heartbeat) -> None:
         if sender in self._peers:
@@ -132,8 +142,9 @@ class TaskedMesh(Mesh):
         super()._interest_changed()
         if self._running:
             self._tell_interest_until = self.context.outbox.now() + self.params.failure_ms
-            for task in self.tasks:
-                task.wake_up()
+            if self._tasks_started:
+                for task in self.tasks:
+                    task.wake_up()
 
     def _heartbeat(self) -> Heartbeat:
         fresh = self.context.outbox.now() <= self._tell_interest_until

@@ -8,7 +8,7 @@ from typing import Any
 from orbweaver.core.messages import PURPOSES
 from orbweaver.metrics import degree, topics, traffic
 from orbweaver.metrics.deliveries import deliveries
-from orbweaver.metrics.snapshot import Snapshot, snapshot
+from orbweaver.metrics.snapshot import Snapshot
 from orbweaver.records import Records
 
 MEANING = {
@@ -64,10 +64,13 @@ def overlay_metrics(overlay: Snapshot, with_distances: bool = True) -> dict[str,
     return metrics
 
 
-def summarise(records: Records, snapshot_ms: int, end_ms: int, young_ms: int = 0) -> dict[str, Any]:
-    """Everything in `MEANING`; None where there is nothing to measure."""
-    metrics = overlay_metrics(snapshot(records, snapshot_ms, young_ms))
-    changes = (time for time in records["links"]["time_ms"] if time <= snapshot_ms)
+def summarise(
+    records: Records, overlay: Snapshot, end_ms: int, young_ms: int = 0
+) -> dict[str, Any]:
+    """Everything in `MEANING`, with the overlay as it was at a snapshot; None where there
+    is nothing to measure."""
+    metrics = overlay_metrics(overlay)
+    changes = (time for time in records["links"]["time_ms"] if time <= overlay.time_ms)
     metrics["converged_ms"] = max(changes, default=0)
     d = deliveries(records, grace_ms=young_ms)
     metrics |= {

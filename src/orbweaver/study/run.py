@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from orbweaver import __version__
+from orbweaver.metrics.degree import degrees, histogram
 from orbweaver.metrics.snapshot import snapshot
 from orbweaver.metrics.summary import overlay_metrics, summarise
 from orbweaver.overlays.catalog import find
@@ -32,6 +33,7 @@ class Result(msgspec.Struct, frozen=True):
     complete: bool
     metrics: dict[str, Any]
     snapshots: list[dict[str, Any]]
+    degree_histogram: dict[int, int]
     fingerprint: str
     version: str
 
@@ -50,7 +52,8 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
     outcome = simulation.run(progress)
     times = simulation.snapshot_times()
     young_ms = scenario.run.young_ms
-    metrics = summarise(outcome.records, times[-1], outcome.end_ms, young_ms)
+    final = snapshot(outcome.records, times[-1], young_ms)
+    metrics = summarise(outcome.records, final, outcome.end_ms, young_ms)
     snapshots = [
         {"time_ms": t, **_plain(overlay_metrics(snapshot(outcome.records, t, young_ms), False))}
         for t in times
@@ -69,6 +72,7 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
         complete=outcome.complete,
         metrics=metrics,
         snapshots=snapshots,
+        degree_histogram=histogram(degrees(final)),
         fingerprint=scenario.fingerprint(),
         version=__version__,
     )

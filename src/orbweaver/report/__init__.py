@@ -1,0 +1,1 @@
+"""Results to pages that people look at."""

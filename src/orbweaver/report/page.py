@@ -1,0 +1,81 @@
+"""A self-contained HTML page: sections of text, tables and pictures, no outside links."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+
+from orbweaver.records.files import whole_file
+
+STYLE = """
+:root { --ink: #22303c; --line: #dde2e8; --good: #2e7d4f; --bad: #b3423a; }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); margin: 0 auto;
+       max-width: 1080px; padding: 2rem 1.2rem 4rem; }
+h1 { font-size: 1.7rem; margin: 0 0 .3rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; }
+p { max-width: 46rem; } code { background: #f2f4f7; padding: .1em .35em; border-radius: 4px; }
+.lead { color: #55626f; } .plots { display: flex; flex-wrap: wrap; gap: 1.2rem; }
+figure { margin: 0; flex: 1 1 420px; max-width: 520px; } img { width: 100%; }
+figcaption { font-size: .85rem; color: #55626f; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .9rem; }
+th, td { padding: .35rem .7rem; border-bottom: 1px solid var(--line); text-align: right;
+         vertical-align: top; } th { border-bottom-width: 2px; }
+th:first-child, td:first-child, .text th, .text td { text-align: left; }
+.good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }
+footer { margin-top: 3rem; font-size: .85rem; color: #55626f; }
+"""
+
+
+class Page:
+    """Collects sections; `write` puts them into one file."""
+
+    def __init__(self, title: str, lead: str) -> None:
+        self._title = title
+        self._parts = [f"<h1>{escape(title)}</h1>", f'<p class="lead">{escape(lead)}</p>']
+
+    def heading(self, text: str) -> None:
+        self._parts.append(f"<h2>{escape(text)}</h2>")
+
+    def text(self, text: str) -> None:
+        self._parts.append(f"<p>{escape(text)}</p>")
+
+    def command(self, text: str) -> None:
+        self._parts.append(f"<p><code>{escape(text)}</code></p>")
+
+    def plots(self, pictures: Iterable[tuple[str, str]]) -> None:
+        """Pairs of (SVG, caption), side by side."""
+        figures = [
+            f'<figure><img alt="{escape(caption)}" src="data:image/svg+xml;base64,'
+            f'{base64.b64encode(svg.encode()).decode()}">'
+            f"<figcaption>{escape(caption)}</figcaption></figure>"
+            for svg, caption in pictures
+        ]
+        self._parts.append(f'<div class="plots">{"".join(figures)}</div>')
+
+    def table(
+        self, columns: Sequence[str], rows: Iterable[Sequence[str]], text: bool = False
+    ) -> None:
+        """Cells are text; "reproduced" and "not reproduced" are coloured."""
+        head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+        kind = ' class="text"' if text else ""
+        self._parts.append(
+            f'<div class="scroll"><table{kind}><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>"
+        )
+
+    def write(self, path: Path, footer: str) -> None:
+        html = (
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{escape(self._title)}</title><style>{STYLE}</style></head><body>"
+            f"{''.join(self._parts)}<footer>{escape(footer)}</footer></body></html>\n"
+        )
+        with whole_file(path) as temporary:
+            temporary.write_text(html, encoding="utf-8")
+
+
+def _cell(text: str) -> str:
+    colour = {"reproduced": ' class="good"', "not reproduced": ' class="bad"'}.get(text, "")
+    return f"<td{colour}>{escape(text)}</td>"

@@ -1,0 +1,146 @@
+"""Plots as SVG text. Matplotlib is imported here only, when a page is made."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from orbweaver.core.errors import UsageError
+from orbweaver.metrics.snapshot import Snapshot
+
+COLOURS = ("#2a6f97", "#e07a5f", "#81b29a", "#9d6b9e", "#c9a227", "#5c677d", "#d1495b")
+GREY = "#b8bec7"
+INK = "#22303c"
+
+
+def draw(paint: Callable[[Any], None], width: float = 5.2, height: float = 3.3) -> str:
+    """Run `paint` on fresh axes and return the picture."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UsageError("plots need the lab install: pip install 'orbweaver[lab]'") from None
+    style: Any = {
+        "svg.hashsalt": "orbweaver",
+        "font.family": "sans-serif",
+        "font.size": 9,
+        "axes.edgecolor": GREY,
+        "axes.labelcolor": INK,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "legend.frameon": False,
+    }
+    with rc_context(style):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        paint(figure.add_subplot())
+        text = io.StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()
+
+
+def bars(
+    values: Mapping[str, float],
+    label: str,
+    spread: Mapping[str, float] | None = None,
+    marks: Mapping[str, float] | None = None,
+    mark_label: str = "",
+) -> str:
+    """One bar for each name, with an error bar and a mark above it where given."""
+
+    def paint(axes: Any) -> None:
+        names = list(values)
+        heights = [values[name] for name in names]
+        errors = [spread[name] for name in names] if spread else None
+        colours = [COLOURS[i % len(COLOURS)] for i in range(len(names))]
+        axes.bar(names, heights, color=colours, yerr=errors, capsize=3, ecolor=INK, width=0.62)
+        if marks:
+            axes.plot(names, [marks[n] for n in names], "_", color=INK, ms=22, label=mark_label)
+            axes.legend()
+        axes.set_ylabel(label)
+        axes.set_ylim(bottom=0)
+
+    return draw(paint)
+
+
+def histograms(counts: Mapping[str, Mapping[int, int]], label: str) -> str:
+    """Share of nodes by value, one line for each name."""
+
+    def paint(axes: Any) -> None:
+        for i, (name, by_value) in enumerate(counts.items()):
+            total = sum(by_value.values())
+            xs = range(min(by_value), max(by_value) + 1)
+            ys = [100 * by_value.get(x, 0) / total for x in xs]
+            axes.plot(xs, ys, color=COLOURS[i % len(COLOURS)], label=name, lw=1.6)
+            axes.fill_between(xs, ys, color=COLOURS[i % len(COLOURS)], alpha=0.12)
+        axes.set_xlabel(label)
+        axes.set_ylabel("% of nodes")
+        axes.set_ylim(bottom=0)
+        axes.legend()
+
+    return draw(paint)
+
+
+def against_paper(
+    ours: Mapping[str, Mapping[int, float]],
+    paper: Mapping[str, Mapping[int, float]],
+    label: str,
+) -> str:
+    """Curves over N: ours as lines, the paper's numbers as open circles."""
+
+    def paint(axes: Any) -> None:
+        for i, (name, curve) in enumerate(ours.items()):
+            colour = COLOURS[i % len(COLOURS)]
+            axes.plot(list(curve), list(curve.values()), "-o", ms=3.5, color=colour, label=name)
+            if name in paper:
+                points = paper[name]
+                axes.plot(list(points), list(points.values()), "o", ms=8, mfc="none", color=colour)
+        axes.plot([], [], "o", ms=8, mfc="none", color=INK, label="paper")
+        axes.set_xlabel("nodes")
+        axes.set_ylabel(label)
+        axes.set_ylim(bottom=0)
+        axes.legend(fontsize=8)
+
+    return draw(paint)
+
+
+def web(overlay: Snapshot, topic: str, title: str = "") -> str:
+    """The overlay as a web: nodes on a circle, links as threads, one topic in colour."""
+
+    def paint(axes: Any) -> None:
+        nodes = sorted(overlay.links, key=lambda n: (topic not in overlay.interests[n], n))
+        angle = {n: 2 * math.pi * i / len(nodes) for i, n in enumerate(nodes)}
+        place = {n: (math.cos(a), math.sin(a)) for n, a in angle.items()}
+        on_topic = {n for n in nodes if topic in overlay.interests[n]}
+        for a, b in overlay.edges():
+            inside = a in on_topic and b in on_topic
+            axes.plot(
+                *_thread(place[a], place[b]),
+                color=COLOURS[1] if inside else GREY,
+                lw=1.1 if inside else 0.35,
+                alpha=0.9 if inside else 0.55,
+                zorder=2 if inside else 1,
+            )
+        for n, (x, y) in place.items():
+            here = n in on_topic
+            size = 5.5 if here else 3.0
+            axes.plot(x, y, "o", ms=size, color=COLOURS[1] if here else COLOURS[0], zorder=3)
+        axes.set_aspect("equal")
+        axes.axis("off")
+        if title:
+            axes.set_title(title, fontsize=9, color=INK)
+
+    return draw(paint, 4.6, 4.8)
+
+
+def _thread(
+    a: tuple[float, float], b: tuple[float, float], steps: int = 12
+) -> tuple[Sequence[float], Sequence[float]]:
+    """A curve from a to b that bends towards the middle of the circle."""
+    ts = [i / steps for i in range(steps + 1)]
+    xs = [(1 - t) ** 2 * a[0] + t**2 * b[0] + 0.7 * t * (1 - t) * (a[0] + b[0]) for t in ts]
+    ys = [(1 - t) ** 2 * a[1] + t**2 * b[1] + 0.7 * t * (1 - t) * (a[1] + b[1]) for t in ts]
+    return xs, ys
