@@ -16,8 +16,8 @@ event carries its age, and a node asks for nothing older than its own subscripti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -94,6 +94,9 @@ class Dissemination:
     CACHE_SIZE = 64
     """Events kept for each topic: what can still be pulled."""
     TRIES_MAX = 6
+    AGE_SLACK_MS = 200
+    """Ages leave out the time on the wire, so an event may be this much older than a
+    subscription and still count as published after it."""
 
     def __init__(self, context: Context, peers: Mapping[NodeId, Interest]) -> None:
         """`peers` is the live map of neighbours and their interests."""
@@ -153,6 +156,10 @@ class Dissemination:
 
     # -- messages
 
+    def receive(self, sender: NodeId, message: Message) -> None:
+        """Any of `messages`."""
+        _HANDLERS[type(message)](self, sender, message)
+
     def on_push(self, sender: NodeId, message: Push) -> None:
         event = message.event
         stream = self._stream(event.stream)
@@ -161,22 +168,19 @@ class Dissemination:
                 self._make_lazy(event.topic, sender)
                 self._context.outbox.send(sender, Prune(event.topic))
             return
-        subscribed_at = self._subscribed_at.get(event.topic)
         now = self._context.outbox.now()
         stream.settle(event.seq)
         self._missing.pop((event.stream, event.seq), None)
         self._make_eager(event.topic, sender)
-        if subscribed_at is not None and message.age_ms <= now - subscribed_at:
+        if message.age_ms <= self._age_ms_max(event.topic):
             self._context.outbox.deliver(event, message.hops)
         self._spread(Held(event, message.hops, message.age_ms, now), sender)
         if stream.next_seq <= event.seq:
             self._note_missing(event.stream, event.seq - 1, sender)
 
     def on_announce(self, sender: NodeId, message: Announce) -> None:
-        now = self._context.outbox.now()
         for sign in message.signs:
-            subscribed_at = self._subscribed_at.get(sign.stream[2])
-            if subscribed_at is not None and sign.age_ms <= now - subscribed_at:
+            if sign.age_ms <= self._age_ms_max(sign.stream[2]):
                 self._note_missing(sign.stream, sign.seq, sender)
 
     def on_graft(self, sender: NodeId, message: Graft) -> None:
@@ -255,9 +259,9 @@ class Dissemination:
             holder = holders[(missing.tries - 1) % len(holders)]
             asks.setdefault((holder, stream), []).append(seq)
         for (holder, stream), seqs in asks.items():
-            age_ms_max = now - self._subscribed_at[stream[2]]
             self._make_eager(stream[2], holder)
-            self._context.outbox.send(holder, Graft(stream, tuple(seqs), age_ms_max))
+            graft = Graft(stream, tuple(seqs), self._age_ms_max(stream[2]))
+            self._context.outbox.send(holder, graft)
         self._arm_graft(now)
 
     # -- inside
@@ -288,6 +292,11 @@ class Dissemination:
         if not self._to_summarise:
             outbox.set_timer(self.TIMER_SUMMARY, self.SUMMARY_MS)
         self._to_summarise[event.stream] = self.SUMMARY_ROUNDS
+
+    def _age_ms_max(self, topic: Topic) -> int:
+        """How old an event may be for us to want it; negative without a subscription."""
+        since = self._subscribed_at.get(topic)
+        return -1 if since is None else self._context.outbox.now() - since + self.AGE_SLACK_MS
 
     def _on_topic(self, topic: Topic) -> list[NodeId]:
         bit = self._context.topics.bit(topic)
@@ -329,3 +338,12 @@ class Dissemination:
     def _make_eager(self, topic: Topic, peer: NodeId) -> None:
         if topic in self._lazy:
             self._lazy[topic].discard(peer)
+
+
+_HANDLERS: dict[type[Message], Callable[[Dissemination, NodeId, Any], None]] = {
+    Push: Dissemination.on_push,
+    Announce: Dissemination.on_announce,
+    Graft: Dissemination.on_graft,
+    Gone: Dissemination.on_gone,
+    Prune: Dissemination.on_prune,
+}

@@ -21,7 +21,7 @@ from orbweaver.core.params import Params
 from orbweaver.core.seeds import below
 from orbweaver.core.topics import NOTHING, Interest
 from orbweaver.gossip.cyclon import Cyclon, Descriptor, Shuffle, ShuffleReply
-from orbweaver.gossip.dissemination import Announce, Dissemination, Gone, Graft, Prune, Push
+from orbweaver.gossip.dissemination import Dissemination
 from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.views import PartialView
 
@@ -62,13 +62,9 @@ class Mesh(Overlay):
     part_messages: ClassVar[tuple[type[Message], ...]] = Dissemination.messages + Cyclon.messages
 
     handlers: ClassVar[dict[type[Message], Handler]] = {
-        Push: lambda mesh, sender, message: mesh.dissemination.on_push(sender, message),
-        Announce: lambda mesh, sender, message: mesh.dissemination.on_announce(sender, message),
-        Graft: lambda mesh, sender, message: mesh.dissemination.on_graft(sender, message),
-        Gone: lambda mesh, sender, message: mesh.dissemination.on_gone(sender, message),
-        Prune: lambda mesh, sender, message: mesh.dissemination.on_prune(sender, message),
-        Shuffle: lambda mesh, sender, message: mesh.cyclon.on_shuffle(sender, message),
-        ShuffleReply: lambda mesh, sender, message: mesh.cyclon.on_shuffle_reply(sender, message),
+        **dict.fromkeys(Dissemination.messages, lambda mesh, *m: mesh.dissemination.receive(*m)),
+        Shuffle: lambda mesh, *m: mesh.cyclon and mesh.cyclon.on_shuffle(*m),
+        ShuffleReply: lambda mesh, *m: mesh.cyclon and mesh.cyclon.on_shuffle_reply(*m),
     }
     """One function for each message type; subclasses extend the table. On the class, not
     the instance: a hundred thousand nodes share it."""

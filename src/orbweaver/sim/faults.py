@@ -22,6 +22,10 @@ class Faults:
             for p in spec.partitions
         ]
 
+    def set(self, spec: FaultSpec) -> None:
+        """Other shares of loss, duplication and reordering from now on."""
+        self._spec = spec
+
     def fate(self, now: int, sender: NodeId, to: NodeId, delay: int) -> list[int] | str:
         """The delays with which copies arrive, or the reason why none does."""
         for start, end, cut_off in self._partitions:

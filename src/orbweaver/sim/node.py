@@ -10,20 +10,31 @@ from orbweaver.core.messages import Carrier, Event, Message
 from orbweaver.core.overlay import Overlay, Timer
 
 if TYPE_CHECKING:
-    from orbweaver.sim.simulation import Simulation
+    from orbweaver.sim.world import World
 
 
 class SimNode:
     """Implements `Outbox`. It outlives the overlay object, which is made anew for each
     life of the node."""
 
-    __slots__ = ("_count", "_engine", "_serial", "_sim", "_timers", "interest", "life", "me",
-                 "overlay", "receive_here", "wanted")  # fmt: skip
+    __slots__ = (
+        "_count",
+        "_engine",
+        "_serial",
+        "_timers",
+        "_world",
+        "interest",
+        "life",
+        "me",
+        "overlay",
+        "receive_here",
+        "wanted",
+    )  # fmt: skip
 
-    def __init__(self, sim: Simulation, me: NodeId) -> None:
-        self._sim = sim
-        self._engine = sim.engine
-        self._count = sim.recorder.count
+    def __init__(self, world: World, me: NodeId) -> None:
+        self._world = world
+        self._engine = world.engine
+        self._count = world.recorder.count
         self._timers: dict[Timer, int] = {}
         self._serial = 0
         self.me = me
@@ -45,7 +56,7 @@ class SimNode:
         kind = type(message)
         count = self._count
         count[kind] = count.get(kind, 0) + 1
-        self._sim.transmit(self.me, to, message)
+        self._world.transmit(self.me, to, message)
 
     def set_timer(self, timer: Timer, delay_ms: int) -> None:
         self._serial += 1
@@ -56,25 +67,25 @@ class SimNode:
         self._timers.pop(timer, None)
 
     def deliver(self, event: Event, hops: int) -> None:
-        self._sim.recorder.delivered(self._engine.now, self.me, event, hops)
+        self._world.recorder.delivered(self._engine.now, self.me, event, hops)
 
     def link_up(self, peer: NodeId) -> None:
-        self._sim.recorder.link(self._engine.now, self.me, peer, "up")
+        self._world.recorder.link(self._engine.now, self.me, peer, "up")
 
     def link_down(self, peer: NodeId) -> None:
-        self._sim.recorder.link(self._engine.now, self.me, peer, "down")
+        self._world.recorder.link(self._engine.now, self.me, peer, "down")
 
     # -- events of the engine
 
     def receive(self, sender: NodeId, message: Message) -> None:
         overlay = self.overlay
         if overlay is None:
-            self._sim.recorder.dropped("down")
+            self._world.recorder.dropped("down")
             return
         if message.carries:
             carrier = cast(Carrier, message)
             interested = carrier.event.topic in self.interest
-            self._sim.recorder.carried(self._engine.now, self.me, carrier, interested)
+            self._world.recorder.carried(self._engine.now, self.me, carrier, interested)
         overlay.receive(sender, message)
 
     def _fire(self, timer: Timer, serial: int) -> None:

@@ -1,0 +1,162 @@
+"""The simulated world: nodes, the wire between them, and everything one can do to a node.
+
+It knows nothing of scenarios; whoever drives it says who joins, leaves and publishes, and
+when to run on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from random import Random
+
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import Codec, Event, Message
+from orbweaver.core.overlay import Context, Overlay
+from orbweaver.core.params import Params
+from orbweaver.core.topics import TopicTable
+from orbweaver.records import Recorder
+from orbweaver.sim.engine import Engine
+from orbweaver.sim.faults import Faults
+from orbweaver.sim.latency import Latency
+from orbweaver.sim.node import SimNode
+from orbweaver.sim.oracle import Oracle
+
+
+class World:
+    def __init__(
+        self,
+        size: int,
+        overlay: type[Overlay],
+        params: Params,
+        *,
+        topics: TopicTable,
+        latency: Latency,
+        recorder: Recorder,
+        node_seed: Callable[[NodeId, int], int],
+        contacts: int = 5,
+        contact_chance: Random,
+        faults: Faults | None = None,
+        measure_bytes: bool = True,
+    ) -> None:
+        """`node_seed` gives the seed of a node's n-th life (from 1)."""
+        self.engine = Engine()
+        self.recorder = recorder
+        self.topics = topics
+        self.oracle = Oracle(size, topics)
+        self._overlay = overlay
+        self._params = params
+        self._latency = latency
+        self._faults = faults
+        self._node_seed = node_seed
+        self._contacts = contacts
+        self._contact_chance = contact_chance
+        self._encode = Codec(overlay.messages, topics).encode if measure_bytes else None
+        self.nodes = [SimNode(self, NodeId(i)) for i in range(size)]
+
+    # -- what can be done to nodes
+
+    def join(self, node: SimNode) -> None:
+        """Bring up a node with the topics it wants."""
+        if node.overlay is None:
+            self.oracle.put(node.me, self.topics.interest(node.wanted))
+            self._start(node, self._come_up(node))
+
+    def join_all(self, nodes: Iterable[SimNode]) -> None:
+        """Bring up many at one moment: each can know of all the others."""
+        rising = [node for node in nodes if node.overlay is None]
+        self.oracle.load((n.me, self.topics.interest(n.wanted)) for n in rising)
+        for node, overlay in [(node, self._come_up(node)) for node in rising]:
+            self._start(node, overlay)
+
+    def leave(self, node: SimNode) -> None:
+        if node.overlay is not None:
+            node.overlay.stop()
+            self._go_down(node, "leave")
+
+    def crash(self, node: SimNode) -> None:
+        if node.overlay is not None:
+            self._go_down(node, "crash")
+
+    def subscribe(self, node: SimNode, topic: Topic) -> None:
+        if topic in node.wanted:
+            return
+        node.wanted[topic] = None
+        if node.overlay is not None:
+            node.interest[topic] = None
+            self._interest(node, topic, "subscribe")
+            node.overlay.subscribe(topic)
+
+    def unsubscribe(self, node: SimNode, topic: Topic) -> None:
+        if topic not in node.wanted:
+            return
+        del node.wanted[topic]
+        if node.overlay is not None:
+            node.interest.pop(topic, None)
+            self._interest(node, topic, "unsubscribe")
+            node.overlay.unsubscribe(topic)
+
+    def publish(self, node: SimNode, topic: Topic, payload: bytes) -> Event | None:
+        """None when the node is down."""
+        if node.overlay is None:
+            return None
+        if topic not in node.interest:
+            node.interest[topic] = None
+            self._interest(node, topic, "publish")
+        event = node.overlay.publish(topic, payload)
+        self.recorder.published(self.engine.now, event)
+        return event
+
+    # -- the wire
+
+    def transmit(self, sender: NodeId, to: NodeId, message: Message) -> None:
+        if self._encode is not None:
+            sizes = self.recorder.bytes
+            kind = type(message)
+            sizes[kind] = sizes.get(kind, 0) + len(self._encode(message))
+        delay = self._latency(sender, to)
+        if self._faults is None:
+            self.engine.schedule(delay, self.nodes[to].receive_here, sender, message)
+            return
+        fate = self._faults.fate(self.engine.now, sender, to, delay)
+        if isinstance(fate, str):
+            self.recorder.dropped(fate)
+            return
+        for copy in fate:
+            self.engine.schedule(copy, self.nodes[to].receive_here, sender, message)
+
+    # -- inside
+
+    def _come_up(self, node: SimNode) -> Overlay:
+        """Make the overlay object of a new life and subscribe it."""
+        node.life += 1
+        chance = Random(self._node_seed(node.me, node.life))
+        context = Context(node.me, node, chance, self.topics, self.oracle)
+        overlay = self._overlay(context, self._params)
+        node.begin(overlay)
+        for topic in node.wanted:
+            self.recorder.interest(self.engine.now, node.me, topic, "subscribe")
+            overlay.subscribe(topic)
+        return overlay
+
+    def _start(self, node: SimNode, overlay: Overlay) -> None:
+        self.recorder.node(self.engine.now, node.me, "join")
+        overlay.start(self._contacts_for(node.me))
+
+    def _go_down(self, node: SimNode, kind: str) -> None:
+        self.oracle.remove(node.me)
+        self.recorder.node(self.engine.now, node.me, kind)
+        for topic in node.interest:
+            self.recorder.interest(self.engine.now, node.me, topic, "unsubscribe")
+        node.end()
+
+    def _interest(self, node: SimNode, topic: Topic, kind: str) -> None:
+        self.recorder.interest(self.engine.now, node.me, topic, kind)
+        self.oracle.put(node.me, self.topics.interest(node.interest))
+
+    def _contacts_for(self, me: NodeId) -> list[NodeId]:
+        contacts: list[NodeId] = []
+        for _ in range(self._contacts):
+            contact = self.oracle.any_peer([me, *contacts], self._contact_chance)
+            if contact is not None:
+                contacts.append(contact)
+        return contacts

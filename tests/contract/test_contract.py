@@ -1,0 +1,41 @@
+"""Every overlay x every host x every case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orbweaver.core.overlay import Overlay
+from orbweaver.overlays.catalog import OVERLAYS, find
+from orbweaver.testing import CASES, HOSTS, run_case
+
+SETTINGS: dict[str, list[dict[str, Any]]] = {
+    "spidercast": [{}, {"kr": 1}, {"adaptive": True}],
+}
+"""What else than the defaults is worth running through the suite."""
+
+TABLE = [(OVERLAYS[name], settings) for name in OVERLAYS for settings in SETTINGS.get(name, [{}])]
+
+
+def label(value: Any) -> str:
+    if isinstance(value, dict):
+        return ",".join(f"{k}={v}" for k, v in value.items()) or "defaults"
+    return str(getattr(value, "name", getattr(value, "__name__", value)))
+
+
+@pytest.mark.parametrize("case", CASES, ids=label)
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize(("overlay", "settings"), TABLE, ids=label)
+def test_contract(overlay: type[Overlay], settings: dict[str, Any], host: str, case: Any) -> None:
+    # The pump has no directory: there, as on a network, membership is gossiped.
+    memberships = ["gossip"] if host == "pump" else ["full", "gossip"]
+    for membership in memberships:
+        run_case(case, overlay, host, {"membership": membership, **settings})
+
+
+@pytest.mark.parametrize("case", CASES, ids=label)
+@pytest.mark.parametrize("host", HOSTS)
+def test_contract_of_the_example(host: str, case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend("examples")
+    run_case(case, find("clique:Clique"), host)
