@@ -67,7 +67,7 @@ def write_page(
         "subscribers through subscribers alone, and the hit ratio shows it. Steady counts "
         "duplicates of the last event on each topic, when the trees have been found."
     )
-    page.plots([*_comparison_plots(by_overlay), _woven()])
+    page.plots([*_comparison_plots(by_overlay), woven()])
     if verdicts:
         page.heading("SpiderCast's claims")
         held = sum(verdict.reproduced for verdict in verdicts)
@@ -154,7 +154,7 @@ def _claim_plots(series: Mapping[str, Series]) -> list[tuple[str, str]]:
     ]
 
 
-def _woven() -> tuple[str, str]:
+def woven() -> tuple[str, str]:
     """A small overlay to look at."""
     scenario = Scenario(
         overlay="spidercast",

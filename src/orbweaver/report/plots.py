@@ -61,7 +61,10 @@ def bars(
             axes.plot(names, [marks[n] for n in names], "_", color=INK, ms=22, label=mark_label)
             axes.legend()
         axes.set_ylabel(label)
-        axes.set_ylim(bottom=0)
+        if max(heights) > 20 * max(1, min(heights)):
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
 
     return draw(paint)
 
@@ -111,7 +114,7 @@ def web(overlay: Snapshot, topic: str, title: str = "") -> str:
     """The overlay as a web: nodes on a circle, links as threads, one topic in colour."""
 
     def paint(axes: Any) -> None:
-        nodes = sorted(overlay.links, key=lambda n: (topic not in overlay.interests[n], n))
+        nodes = sorted(overlay.links)
         angle = {n: 2 * math.pi * i / len(nodes) for i, n in enumerate(nodes)}
         place = {n: (math.cos(a), math.sin(a)) for n, a in angle.items()}
         on_topic = {n for n in nodes if topic in overlay.interests[n]}

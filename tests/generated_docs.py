@@ -1,0 +1,55 @@
+"""docs/reference.md and the pictures, printed from the code (`make docs`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from orbweaver.cli.overlays import as_plain
+from orbweaver.metrics.summary import MEANING
+from orbweaver.overlays.catalog import OVERLAYS
+from orbweaver.records.schema import TABLES
+from orbweaver.report.comparison import woven
+from orbweaver.workload.popularity import LAWS
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def reference() -> str:
+    lines = ["# Reference", "", "Printed from the code by `make docs`.", "", "## Overlays", ""]
+    for name, overlay in OVERLAYS.items():
+        plain = as_plain(overlay)
+        promises = [k.replace("_", " ") for k, held in plain["claims"].items() if held is True]
+        lines += [
+            f"### {name}",
+            "",
+            f"{plain['summary']}. {plain['paper']}.",
+            "",
+            f"Promises: {', '.join(promises)}; degree bound: {plain['claims']['degree_bound']}.",
+            "",
+            "| parameter | default | meaning | source of the default |",
+            "|---|---|---|---|",
+        ]
+        for info in plain["parameters"]:
+            choices = f" ({info['type'].replace('|', ', ')})" if "|" in info["type"] else ""
+            lines.append(
+                f"| `{info['name']}` | {info['default']} | {info['description']}{choices} | "
+                f"{info['source']} |"
+            )
+        lines.append("")
+    lines += ["## Popularity laws", "", "| law | meaning |", "|---|---|"]
+    lines += [f"| `{law}` | {meaning} |" for law, meaning in LAWS.items()]
+    lines += ["", "## Metrics", "", "| metric | meaning |", "|---|---|"]
+    lines += [f"| `{key}` | {meaning} |" for key, meaning in MEANING.items()]
+    lines += ["", "## Records", ""]
+    for spec in TABLES.values():
+        lines += [f"### {spec.name}", "", f"{spec.meaning}.", "", "| column | type | meaning |"]
+        lines.append("|---|---|---|")
+        lines += [f"| `{c.name}` | {c.type} | {c.meaning} |" for c in spec.columns]
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    (DOCS / "reference.md").write_text(reference(), encoding="utf-8")
+    picture, _ = woven()
+    (DOCS / "img" / "web.svg").write_text(picture, encoding="utf-8")

@@ -1,0 +1,98 @@
+"""Golden files: the wire bytes of every message, and one short trace for each overlay.
+
+Written again by `make golden`; a difference is reviewed like any other change.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from orbweaver.core.ids import NodeId
+from orbweaver.core.messages import Codec, Event, Message
+from orbweaver.core.topics import TopicTable
+from orbweaver.gossip.cyclon import Descriptor, Shuffle, ShuffleReply
+from orbweaver.gossip.dissemination import Announce, Gone, Graft, Prune, Push, Sign
+from orbweaver.gossip.maintenance import (
+    Connect,
+    ConnectOk,
+    Disconnect,
+    DisconnectOk,
+    Leave,
+    Redirect,
+    TaskState,
+)
+from orbweaver.gossip.tasked_mesh import Heartbeat
+from orbweaver.overlays.baselines.ring import Closer, Follow, Followed, RingHeartbeat, RingLeave
+from orbweaver.overlays.catalog import OVERLAYS, find
+from orbweaver.sim.simulation import simulate
+from orbweaver.workload.scenario import ChurnSpec, PublishSpec, RunSpec, Scenario, WorkloadSpec
+
+FOLDER = Path(__file__).parent
+
+
+def samples() -> list[Message]:
+    """One of each message."""
+    table = TopicTable(["news", "märkte", "a/b"])
+    interest = table.interest(["news", "a/b"])
+    event = Event("a/b", NodeId(7), 1000, 3, b"payload")
+    stream = (NodeId(7), 1000, "a/b")
+    entry = Descriptor(NodeId(9), interest, 12, 4)
+    return [
+        Connect(0, 2, 30, interest),
+        ConnectOk(1, 3, 30, interest),
+        Redirect(0, NodeId(5), interest),
+        Redirect(0, None, None),
+        Disconnect(0),
+        DisconnectOk(0),
+        Leave(None),
+        Leave(1),
+        Heartbeat((TaskState(9, 9), TaskState(0, 0)), None),
+        Heartbeat((TaskState(9, 9),), interest),
+        Shuffle((entry,)),
+        ShuffleReply((entry, entry)),
+        Push(event, 2, 15),
+        Announce((Sign(stream, 3, 15),)),
+        Graft(stream, (1, 2), 5000),
+        Gone(stream, 2),
+        Prune("a/b"),
+        Follow(interest, interest),
+        Followed(interest),
+        Closer("news", NodeId(4)),
+        RingLeave(),
+        RingHeartbeat(),
+    ]
+
+
+def wire() -> str:
+    kinds = dict.fromkeys(type(message) for message in samples())
+    codec = Codec(kinds, TopicTable())
+    return "".join(
+        f"{type(message).__name__:<14} {codec.encode(message).hex(' ')}\n" for message in samples()
+    )
+
+
+def trace(name: str) -> str:
+    """The first steps of a small run with a leave, a crash and some events."""
+    scenario = Scenario(
+        overlay=name,
+        workload=WorkloadSpec(nodes=6, topics=4, subscriptions_per_node="2"),
+        publish=PublishSpec(per_topic=2),
+        churn=ChurnSpec(model="exponential", on_ms=6000, off_ms=2000),
+        run=RunSpec(warmup_ms=3000, drain_ms=2000),
+    )
+    records = simulate(scenario, 1, find(name)).records
+    lines = []
+    for table in ("nodes", "interests", "links", "publications", "deliveries", "sends"):
+        lines.append(f"# {table}: {', '.join(records[table].spec.names)}")
+        lines += [" ".join(map(str, row)) for row in records[table].rows()]
+    return "\n".join([*lines, f"# digest {records.digest()}", ""])
+
+
+def goldens() -> dict[str, str]:
+    files = {f"trace-{name}.txt": trace(name) for name in OVERLAYS}
+    return {"wire.txt": wire(), **files}
+
+
+if __name__ == "__main__":
+    for file, text in goldens().items():
+        (FOLDER / file).write_text(text, encoding="utf-8")

@@ -1,0 +1,53 @@
+"""Documentation that is printed from the code, or run by a reader, stays true."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from orbweaver.study.run import run_scenario
+from orbweaver.workload.scenario import load_scenario
+from tests.generated_docs import DOCS, reference
+
+ROOT = DOCS.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def test_reference_is_current() -> None:
+    assert (DOCS / "reference.md").read_text(encoding="utf-8") == reference(), "run: make docs"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_named_in_code_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(
+        r"`((?:core|gossip|overlays|sim|metrics|records|workload|study|testing)/[a-z_/]+\.py)`",
+        text,
+    ):
+        assert (ROOT / "src" / "orbweaver" / name).exists(), f"{page.name} names {name}"
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "scenarios").rglob("*.toml")), ids=lambda path: path.stem
+)
+def test_scenarios_run(path: Path) -> None:
+    """Each scenario file loads, and runs when made small."""
+    import msgspec
+
+    full = load_scenario(path)
+    small = msgspec.structs.replace(
+        full,
+        workload=msgspec.structs.replace(full.workload, nodes=40),
+        run=msgspec.structs.replace(full.run, duration_ms=6000, warmup_ms=5000, snapshots_ms=()),
+    )
+    result = run_scenario(small, 0).result
+    assert result.complete
+    assert result.metrics["links"] > 0
