@@ -11,7 +11,7 @@ from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.testing import CASES, HOSTS, run_case
 
 SETTINGS: dict[str, list[dict[str, Any]]] = {
-    "spidercast": [{}, {"kr": 1}, {"adaptive": True}],
+    "spidercast": [{}, {"kr": 1}, {"adaptive": False}],
 }
 """What else than the defaults is worth running through the suite."""
 

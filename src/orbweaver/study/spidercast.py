@@ -31,11 +31,13 @@ DIAMETERS = {"uniform": 6, "spidercast": 6, "zipf:1": 7, "nyse": 8}
 """Maximum topic diameter by popularity (Sec. 3.4), from the highest mean degree to the
 lowest; "spidercast" is the base setting, RSS popularity."""
 
+COVERAGE_3_0: dict[str, Any] = {"kg": 3, "kr": 0, "adaptive": False}
+
 SETTINGS: dict[str, tuple[str, dict[str, Any], str]] = {
-    "spidercast": ("spidercast", {}, "zipf:0.5"),
-    "uniform": ("spidercast", {}, "uniform"),
-    "zipf:1": ("spidercast", {}, "zipf:1"),
-    "nyse": ("spidercast", {}, "nyse"),
+    "spidercast": ("spidercast", COVERAGE_3_0, "zipf:0.5"),
+    "uniform": ("spidercast", COVERAGE_3_0, "uniform"),
+    "zipf:1": ("spidercast", COVERAGE_3_0, "zipf:1"),
+    "nyse": ("spidercast", COVERAGE_3_0, "nyse"),
     "similarity(10,0)": ("similarity", {"similar": 10, "random": 0}, "zipf:0.5"),
     "similarity(9,1)": ("similarity", {"similar": 9, "random": 1}, "zipf:0.5"),
     "similarity(8,2)": ("similarity", {"similar": 8, "random": 2}, "zipf:0.5"),

@@ -1,0 +1,78 @@
+"""`orbweaver compare`, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orbweaver.cli.compare import parse_seeds
+from orbweaver.core.errors import UsageError
+
+SMALL = ["--nodes", "40", "--topics", "10", "--subscriptions-per-node", "3"]
+
+
+def orbweaver(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from orbweaver.cli.main import main; main()", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_table_and_page(tmp_path: Path) -> None:
+    run = orbweaver("compare", *SMALL, "--seeds", "0-1", "--out", "page.html", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == ""
+    for name in ("spidercast", "similarity", "random", "ring-per-topic", "page.html"):
+        assert name in run.stdout
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("<figure>") >= 6
+    assert not re.search(r"(src|href)=\"(?!data:)", page), "the page must be self-contained"
+    assert [f.name for f in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_own_data_and_json(tmp_path: Path) -> None:
+    rows = [f"n{n},topic {t}" for n in range(12) for t in (n % 3, 3 + n % 2)]
+    (tmp_path / "mine.csv").write_text("\n".join(["node,topic", *rows]) + "\n", encoding="utf-8")
+    run = orbweaver(
+        "compare", "--subscriptions", "mine.csv", "--overlay", "spidercast", "--seeds", "4",
+        "--json", cwd=tmp_path,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    result = json.loads(run.stdout.splitlines()[-1])
+    (only,) = result["overlays"]["spidercast"]
+    assert (only["nodes"], only["topics"], only["seed"]) == (12, 5, 4)
+    assert only["metrics"]["hit_ratio"] == 1
+    assert (tmp_path / result["page"]).exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--overlay", "spidercat"], "did you mean 'spidercast'"),
+        (["--seeds", "a-b"], "should look like"),
+        (["--out", "nowhere/page.html"], "there is no folder"),
+        (["--subscriptions", "absent.csv"], "no such file"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], complaint: str, tmp_path: Path) -> None:
+    run = orbweaver("compare", *SMALL, *arguments, cwd=tmp_path)
+    assert run.returncode == 2
+    assert complaint in run.stderr
+    assert len(run.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"), [("0-2", [0, 1, 2]), ("7", [7]), ("1,5,9", [1, 5, 9]), ("0-1,4", [0, 1, 4])]
+)
+def test_seeds(text: str, seeds: list[int]) -> None:
+    assert parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", "a", "3-1", "-1", "1-", "0-99999"])
+def test_bad_seeds(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_seeds(text)
