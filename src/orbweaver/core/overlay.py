@@ -145,3 +145,7 @@ class Overlay(ABC):
     @abstractmethod
     def links(self) -> Collection[NodeId]:
         """The peers this node counts as its neighbours now."""
+
+    def status(self) -> dict[str, int]:
+        """Whole numbers that tell an operator how this node is doing, by name."""
+        return {}

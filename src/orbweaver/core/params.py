@@ -50,6 +50,14 @@ def describe(params: type[Params]) -> list[ParamInfo]:
     return rows
 
 
+def differing(params: Params) -> dict[str, Any]:
+    """The settings that are not the defaults: how a scenario is told apart from others,
+    however its numbers were typed."""
+    fields = msgspec.structs.fields(type(params))
+    values = {field.name: (getattr(params, field.name), field.default) for field in fields}
+    return {name: value for name, (value, default) in values.items() if value != default}
+
+
 def build(params: type[P], settings: Mapping[str, Any], owner: str) -> P:
     """Settings (numbers, or text as typed on a command line) to parameters."""
     known = [field.name for field in msgspec.structs.fields(params)]

@@ -34,7 +34,8 @@ MEANING = {
     "delay_ms_mean": "time from publication to delivery, mean",
     "delay_ms_max": "time from publication to delivery, largest",
     "traffic_overhead": "share of uninteresting copies that a node gets, mean over nodes",
-    "control_messages_per_join": "messages that build links, for each join or leave",
+    "control_messages_per_join": "messages that build links, for each join or leave; where "
+    "there is churn, from the first snapshot on",
     "control_bytes_per_node_second": "bytes of all but events, for each node and second",
 } | {f"{purpose}_messages": f"messages sent for {purpose}" for purpose in PURPOSES}
 """Every key of the summary; the documentation is printed from here."""
@@ -65,10 +66,16 @@ def overlay_metrics(overlay: Snapshot, with_distances: bool = True) -> dict[str,
 
 
 def summarise(
-    records: Records, overlay: Snapshot, end_ms: int, young_ms: int = 0
+    records: Records,
+    overlay: Snapshot,
+    end_ms: int,
+    young_ms: int = 0,
+    first_ms: int | None = None,
 ) -> dict[str, Any]:
     """Everything in `MEANING`, with the overlay as it was at a snapshot; None where there
-    is nothing to measure."""
+    is nothing to measure. `first_ms` is the first snapshot, if there are several."""
+    first_ms = overlay.time_ms if first_ms is None else first_ms
+    churn = max(records["nodes"]["time_ms"], default=0) > first_ms
     metrics = overlay_metrics(overlay)
     changes = (time for time in records["links"]["time_ms"] if time <= overlay.time_ms)
     metrics["converged_ms"] = max(changes, default=0)
@@ -84,7 +91,9 @@ def summarise(
         "delay_ms_mean": d.latency_ms_mean,
         "delay_ms_max": d.latency_ms_max,
         "traffic_overhead": traffic.traffic_overhead(records),
-        "control_messages_per_join": traffic.control_messages_per_change(records),
+        "control_messages_per_join": traffic.control_messages_per_change(
+            records, first_ms if churn else 0
+        ),
     }
     counts = traffic.sent(records)
     sizes = traffic.sent_bytes(records)

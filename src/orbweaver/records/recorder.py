@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -144,6 +145,12 @@ class Recorder:
         for kind in sorted(self.count, key=_wire_name):
             count = self.count[kind]
             sends.append(now, _wire_name(kind), kind.purpose, count, self.bytes.get(kind, 0))
+
+    def states(self, now: int, statuses: Iterable[Mapping[str, int]]) -> None:
+        """The status of every node that is up."""
+        counts = Counter(item for status in statuses for item in status.items())
+        for (name, value), nodes in sorted(counts.items()):
+            self.records["states"].append(now, name, value, nodes)
 
     def finish(self, now: int) -> Records:
         self.snapshot_sends(now)

@@ -106,6 +106,14 @@ TABLES: dict[str, TableSpec] = {
             bytes=("int", "encoded size, without transport headers; 0 when not measured"),
         ),
         _table(
+            "states",
+            "what overlays say of themselves at a snapshot: how many nodes say what",
+            time_ms=TIME,
+            state=("text", "a name from the overlay's status"),
+            value=("int", "its value"),
+            nodes=("int", "how many nodes have it"),
+        ),
+        _table(
             "traffic",
             "copies of events that each node received in all",
             node=NODE,

@@ -8,10 +8,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
+
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import Topic
 from orbweaver.core.overlay import Overlay
-from orbweaver.core.params import build
+from orbweaver.core.params import build, differing
 from orbweaver.core.seeds import generator
 from orbweaver.core.topics import TopicTable
 from orbweaver.records import Recorder, Records
@@ -46,7 +48,9 @@ class Simulation:
     """Plays a scenario in a world."""
 
     def __init__(self, scenario: Scenario, seed: int, overlay: type[Overlay]) -> None:
-        self._scenario = scenario
+        params = build(overlay.Params, scenario.params, f"overlay '{overlay.name}'")
+        scenario = msgspec.structs.replace(scenario, params=differing(params))
+        self.scenario = scenario
         self._seed = seed
         self._surroundings = scenario.surroundings()
         self.workload: Workload = make_workload(scenario, seed)
@@ -60,7 +64,7 @@ class Simulation:
         self.world = World(
             self.workload.nodes,
             overlay,
-            build(overlay.Params, scenario.params, f"overlay '{overlay.name}'"),
+            params,
             topics=topics,
             latency=make_latency(scenario.latency, labels, self._chance("latency")),
             recorder=Recorder(rows=scenario.run.records == "rows"),
@@ -79,9 +83,11 @@ class Simulation:
         complete = True
         snapshots = frozenset(self.snapshot_times())
         for stop in self._stops():
-            complete = engine.run(stop, self._scenario.run.events_max)
+            complete = engine.run(stop, self.scenario.run.events_max)
             if stop in snapshots:
                 recorder.snapshot_sends(stop)
+                up = (node.overlay for node in self.world.nodes)
+                recorder.states(stop, (overlay.status() for overlay in up if overlay))
             if progress is not None:
                 progress(engine.now, self._end_ms)
             if not complete:
@@ -90,7 +96,7 @@ class Simulation:
 
     def snapshot_times(self) -> list[int]:
         """The end of the warm-up, and what else the scenario asks for, in order."""
-        run = self._scenario.run
+        run = self.scenario.run
         times = {min(run.warmup_ms, self._end_ms), *run.snapshots_ms}
         return sorted(time for time in times if time <= self._end_ms)
 
@@ -108,7 +114,7 @@ class Simulation:
         self.world.join_all(n for n in nodes if first.get(n.me) != "join")
         for time, number, kind in changes:
             self._at(time, self._change, nodes[number], kind)
-        for change in self._scenario.interests:
+        for change in self.scenario.interests:
             if change.node >= len(nodes):
                 raise UsageError(f"interests: there is no node {change.node}")
             act = self.world.subscribe if change.kind == "subscribe" else self.world.unsubscribe
@@ -127,13 +133,13 @@ class Simulation:
             self.world.crash(node)
         elif node.overlay is None:
             model = self.workload.model
-            if self._scenario.churn.new_interest and model is not None:
+            if self.scenario.churn.new_interest and model is not None:
                 node.wanted = dict.fromkeys(model.draw(self._interest_chance))
             self.world.join(node)
 
     def _schedule_publications(self) -> None:
-        spec = self._scenario.publish
-        time = self._scenario.run.warmup_ms
+        spec = self.scenario.publish
+        time = self.scenario.run.warmup_ms
         payload = bytes(spec.payload_bytes)
         for _ in range(spec.per_topic):
             for topic in self.workload.subscriptions.topics:
@@ -143,7 +149,7 @@ class Simulation:
     def _publish(self, topic: Topic, payload: bytes) -> None:
         """By a random node among those that may, if any is up."""
         oracle = self.world.oracle
-        if self._scenario.publish.by == "anyone":
+        if self.scenario.publish.by == "anyone":
             found = oracle.any_peer((), self._publish_chance)
         else:
             wanted = self.world.topics.bit(topic)
@@ -152,7 +158,7 @@ class Simulation:
             self.world.publish(self.world.nodes[found], topic, payload)
 
     def _churn(self) -> list[Change]:
-        spec = self._scenario.churn
+        spec = self.scenario.churn
         if spec.model == "none":
             return []
         if spec.model == "file":

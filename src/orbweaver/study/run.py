@@ -53,7 +53,7 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
     times = simulation.snapshot_times()
     young_ms = scenario.run.young_ms
     final = snapshot(outcome.records, times[-1], young_ms)
-    metrics = summarise(outcome.records, final, outcome.end_ms, young_ms)
+    metrics = summarise(outcome.records, final, outcome.end_ms, young_ms, times[0])
     snapshots = [
         {"time_ms": t, **_plain(overlay_metrics(snapshot(outcome.records, t, young_ms), False))}
         for t in times
@@ -62,7 +62,7 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
     result = Result(
         name=scenario.name,
         overlay=scenario.overlay,
-        params=dict(scenario.params),
+        params=dict(simulation.scenario.params),
         nodes=simulation.workload.nodes,
         topics=len(simulation.workload.subscriptions.topics),
         seed=seed,
@@ -73,7 +73,7 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
         metrics=metrics,
         snapshots=snapshots,
         degree_histogram=histogram(degrees(final)),
-        fingerprint=scenario.fingerprint(),
+        fingerprint=simulation.scenario.fingerprint(),
         version=__version__,
     )
     return Run(result, outcome, simulation.workload.subscriptions.labels, times[-1])

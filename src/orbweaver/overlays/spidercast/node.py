@@ -56,6 +56,14 @@ class SpiderCast(TaskedMesh):
         if self.params.adaptive and isinstance(timer, tuple):
             self._adapt()
 
+    def status(self) -> dict[str, int]:
+        greedy, random = self.tasks
+        return {
+            "kr": self._random.k,
+            "target": greedy.target + random.target,
+            "covered": int(greedy.covered and (random.covered or self._random.k == 0)),
+        }
+
     def _aims(self) -> list[Aim]:
         own = lambda: self.interest  # noqa: E731
         rng = self.context.rng
