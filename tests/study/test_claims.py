@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from orbweaver.study.claims import gather, rank_correlation, series_name
 from orbweaver.study.run import Result
-from orbweaver.study.spidercast import DIAMETERS, SETTINGS, TABLE_12, gather, jobs, judge
+from orbweaver.study.spidercast.experiments import FULL, QUICK, Scale, scenarios
+from orbweaver.study.spidercast.paper import DIAMETERS, TABLE_12
+from orbweaver.study.spidercast.verdicts import CLAIMS, DEMO, judge, needed
 
 SIZES = (1000, 2000)
 DEGREES = {
@@ -28,9 +31,9 @@ def result(label: str, size: int, seed: int, **metrics: Any) -> Result:
         "diameter_max": DIAMETERS.get(label, 6),
     }
     return Result(
-        name=label, overlay=SETTINGS[label][0], params={}, nodes=size, topics=100, seed=seed,
-        digest="", wall_seconds=0, events=0, complete=True, metrics=ideal | metrics,
-        snapshots=[], degree_histogram={}, fingerprint="", version="",
+        name=series_name(label, size), overlay=label, params={}, nodes=size, topics=100,
+        seed=seed, digest="", wall_seconds=0, events=0, complete=True, metrics=ideal | metrics,
+        snapshots=[], degree_histogram={}, states={}, fingerprint="", version="",
     )  # fmt: skip
 
 
@@ -39,12 +42,12 @@ def verdicts(**changed: Any) -> dict[str, bool]:
     label, size = changed.pop("label", ""), changed.pop("size", 2000)
     results = [
         result(one, n, seed, **(changed if (one, n) == (label, size) else {}))
-        for one in SETTINGS
+        for one in DEGREES
         for n in SIZES
         for seed in range(3)
     ]
     found: dict[str, bool] = {}
-    for verdict in judge(gather(results)):
+    for verdict in judge(DEMO, gather(results)):
         found[verdict.claim] = found.get(verdict.claim, True) and verdict.reproduced
     return found
 
@@ -72,7 +75,33 @@ def test_each_deviation_is_told(change: dict[str, Any], claim: str) -> None:
     assert verdicts(**change)[claim] is False
 
 
-def test_jobs_cover_every_setting_size_and_seed() -> None:
-    made = jobs(SIZES, range(3))
-    assert len(made) == len(SETTINGS) * len(SIZES) * 3
-    assert len({(s.fingerprint(), seed) for s, seed in made}) == len(made)
+@pytest.mark.parametrize("scale", [QUICK, FULL], ids=lambda scale: scale.name)
+def test_every_run_has_a_name_of_its_own(scale: Scale) -> None:
+    made = scenarios(needed(CLAIMS), scale)
+    assert len({one.name for one in made}) == len(made)
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_claim_finds_what_it_needs(claim: str) -> None:
+    """Judging with made-up metrics touches every series that it looks up."""
+    looks = dict.fromkeys(("components", "topics", "partitioned_topics", "degree_mean"), 1.0)
+    numbers = looks | dict.fromkeys(
+        ("degree_max", "diameter_max", "tdi", "control_messages_per_join"), 1.0
+    )
+    results = [
+        Result(
+            name=one.name, overlay="", params={}, nodes=1, topics=1, seed=0, digest="",
+            wall_seconds=0, events=0, complete=True, metrics=numbers, snapshots=[looks],
+            degree_histogram={}, states={"kr": {0: 1}}, fingerprint="", version="",
+        )
+        for one in scenarios(needed([claim]), QUICK)
+    ]  # fmt: skip
+    verdicts = judge([claim], gather(results))
+    assert verdicts
+    assert {verdict.claim for verdict in verdicts} == {claim}
+
+
+def test_rank_correlation() -> None:
+    assert rank_correlation([1, 2, 3, 4], [9, 7, 5, 1]) == pytest.approx(-1)
+    assert rank_correlation([1, 2, 2, 3], [1, 2, 2, 3]) == pytest.approx(1)
+    assert rank_correlation([1, 2, 3], [1, 3, 2]) == pytest.approx(0.5)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from orbweaver.study.claims import gather
 from orbweaver.study.pool import run_all
-from orbweaver.study.spidercast import gather, jobs, judge
+from orbweaver.study.spidercast.experiments import QUICK, scenarios
+from orbweaver.study.spidercast.verdicts import DEMO, judge, needed
 
 KNOWN_NOT_REPRODUCED = {
     "maximum topic diameter, uniform",
@@ -21,7 +23,8 @@ TREND_NEEDS_MORE_SIZES = {"similarity(20,0)"}
 
 @pytest.mark.slow
 def test_claims_at_1000_and_2000() -> None:
-    verdicts = judge(gather(run_all(jobs((1000, 2000), range(3)))))
+    jobs = [(one, seed) for one in scenarios(needed(DEMO), QUICK) for seed in range(3)]
+    verdicts = judge(DEMO, gather(run_all(jobs)))
     assert len(verdicts) == 14
     for verdict in verdicts:
         subject = verdict.what.split(", over")[0].split(":")[0]

@@ -14,13 +14,14 @@ from orbweaver.cli.terminal import out, print_json, progress, table
 from orbweaver.core.errors import UsageError
 from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.report.comparison import COLUMNS, table_rows, verdict_word, write_page
-from orbweaver.study import spidercast
-from orbweaver.study.claims import Series, Verdict
+from orbweaver.study.claims import Series, Verdict, gather
 from orbweaver.study.pool import Job, run_all
 from orbweaver.study.run import Result
+from orbweaver.study.spidercast.experiments import QUICK, scenarios
+from orbweaver.study.spidercast.verdicts import DEMO, judge, needed
 from orbweaver.workload.scenario import Scenario, build_scenario
 
-CLAIM_SIZES = (1000, 2000)
+CLAIM_SEEDS = range(3)
 
 
 def compare(
@@ -72,11 +73,12 @@ def compare(
         "popularity": popularity,
         "file": str(subscriptions) if subscriptions else "",
     }
-    scenarios = [build_scenario({"overlay": n, "workload": workload}, "options") for n in names]
-    jobs: list[Job] = [(scenario, seed) for scenario in scenarios for seed in wanted]
+    compared = [build_scenario({"overlay": n, "workload": workload}, "options") for n in names]
+    jobs: list[Job] = [(scenario, seed) for scenario in compared for seed in wanted]
     side_by_side = len(jobs)
     if claims:
-        jobs += spidercast.jobs(CLAIM_SIZES, range(3))
+        claimed = scenarios(needed(DEMO), QUICK)
+        jobs += [(scenario, seed) for scenario in claimed for seed in CLAIM_SEEDS]
     results = _run(jobs, workers)
     by_overlay: dict[str, list[Result]] = {}
     for result in results[:side_by_side]:
@@ -84,10 +86,10 @@ def compare(
     series: dict[str, Series] = {}
     verdicts: list[Verdict] = []
     if claims:
-        series = spidercast.gather(results[side_by_side:])
-        verdicts = spidercast.judge(series)
+        series = gather(results[side_by_side:])
+        verdicts = judge(DEMO, series)
     first = results[0]
-    title = _describe(scenarios[0], first.nodes, first.topics)
+    title = _describe(compared[0], first.nodes, first.topics)
     command = "orbweaver " + shlex.join(sys.argv[1:])
     write_page(out_file, title, command, by_overlay, verdicts, series)
     if json:

@@ -8,6 +8,7 @@ from typing import Any
 from orbweaver.core.messages import PURPOSES
 from orbweaver.metrics import degree, topics, traffic
 from orbweaver.metrics.deliveries import deliveries
+from orbweaver.metrics.similarity import top_intersection
 from orbweaver.metrics.snapshot import Snapshot
 from orbweaver.records import Records
 
@@ -23,6 +24,7 @@ MEANING = {
     "diameter_max": "largest distance between two nodes of a topic, through that topic",
     "diameter_mean": "mean over the topics of the largest distance",
     "distance_mean": "mean distance between two nodes of a topic",
+    "tdi": "overlap with the d most similar nodes in percent, mean (where d is given)",
     "converged_ms": "time of the last change of a link before the first publication",
     "publications": "events published",
     "deliveries": "events handed to subscribers",
@@ -71,12 +73,15 @@ def summarise(
     end_ms: int,
     young_ms: int = 0,
     first_ms: int | None = None,
+    tdi: int = 0,
 ) -> dict[str, Any]:
     """Everything in `MEANING`, with the overlay as it was at a snapshot; None where there
     is nothing to measure. `first_ms` is the first snapshot, if there are several."""
     first_ms = overlay.time_ms if first_ms is None else first_ms
     churn = max(records["nodes"]["time_ms"], default=0) > first_ms
     metrics = overlay_metrics(overlay)
+    interests = list(overlay.interests.values())
+    metrics["tdi"] = top_intersection(interests, tdi) if tdi else math.nan
     changes = (time for time in records["links"]["time_ms"] if time <= overlay.time_ms)
     metrics["converged_ms"] = max(changes, default=0)
     d = deliveries(records, grace_ms=young_ms)

@@ -12,7 +12,7 @@ from orbweaver.report import plots
 from orbweaver.report.page import Page
 from orbweaver.study.claims import Series, Verdict
 from orbweaver.study.run import Result, run_scenario
-from orbweaver.study.spidercast import SIZES, TABLE_12
+from orbweaver.study.spidercast.paper import TABLE_12, table_12
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
 COLUMNS = {
@@ -126,21 +126,22 @@ def _comparison_plots(by_overlay: Mapping[str, Sequence[Result]]) -> list[tuple[
 
 
 def _claim_plots(series: Mapping[str, Series]) -> list[tuple[str, str]]:
-    sizes = list(series["spidercast"].results)
-    paper = {
-        label: {n: degrees[SIZES.index(n)] for n in sizes} for label, degrees in TABLE_12.items()
-    }
+    def curve(label: str, metric: str) -> dict[float, float]:
+        return dict(zip(series[label].xs, series[label].means(metric), strict=True))
+
+    sizes = series["spidercast"].xs
+    paper = {label: dict(zip(sizes, table_12(label, sizes), strict=True)) for label in TABLE_12}
     compared = ("spidercast", "similarity(10,0)", "random(10)", "similarity(20,0)")
-    degree = {label: series[label].means("degree_mean") for label in compared}
-    degree["ring-per-topic"] = series["ring-per-topic"].means("degree_mean")
+    degree = {label: curve(label, "degree_mean") for label in compared}
+    degree["ring-per-topic"] = curve("ring-per-topic", "degree_mean")
     popularity = {
-        name: series[label].means("degree_mean")
+        name: curve(label, "degree_mean")
         for name, label in (
             ("uniform", "uniform"), ("RSS", "spidercast"), ("Zipf 1", "zipf:1"), ("NYSE", "nyse"),
         )
     }  # fmt: skip
     parts = {
-        label: series[label].means("components")
+        label: curve(label, "components")
         for label in series
         if label.startswith(("spidercast", "similarity", "random"))
     }

@@ -88,8 +88,8 @@ def histograms(counts: Mapping[str, Mapping[int, int]], label: str) -> str:
 
 
 def against_paper(
-    ours: Mapping[str, Mapping[int, float]],
-    paper: Mapping[str, Mapping[int, float]],
+    ours: Mapping[str, Mapping[float, float]],
+    paper: Mapping[str, Mapping[float, float]],
     label: str,
 ) -> str:
     """Curves over N: ours as lines, the paper's numbers as open circles."""

@@ -14,6 +14,7 @@ from orbweaver.metrics.degree import degrees, histogram
 from orbweaver.metrics.snapshot import snapshot
 from orbweaver.metrics.summary import overlay_metrics, summarise
 from orbweaver.overlays.catalog import find
+from orbweaver.records import Records
 from orbweaver.sim.simulation import Outcome, Progress, Simulation
 from orbweaver.workload.scenario import Scenario
 
@@ -34,6 +35,8 @@ class Result(msgspec.Struct, frozen=True):
     metrics: dict[str, Any]
     snapshots: list[dict[str, Any]]
     degree_histogram: dict[int, int]
+    states: dict[str, dict[int, int]]
+    """What the nodes said of themselves at the last snapshot: value -> number of nodes."""
     fingerprint: str
     version: str
 
@@ -53,7 +56,9 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
     times = simulation.snapshot_times()
     young_ms = scenario.run.young_ms
     final = snapshot(outcome.records, times[-1], young_ms)
-    metrics = summarise(outcome.records, final, outcome.end_ms, young_ms, times[0])
+    metrics = summarise(
+        outcome.records, final, outcome.end_ms, young_ms, times[0], scenario.run.tdi
+    )
     snapshots = [
         {"time_ms": t, **_plain(overlay_metrics(snapshot(outcome.records, t, young_ms), False))}
         for t in times
@@ -73,10 +78,19 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
         metrics=metrics,
         snapshots=snapshots,
         degree_histogram=histogram(degrees(final)),
+        states=_states(outcome.records, times[-1]),
         fingerprint=simulation.scenario.fingerprint(),
         version=__version__,
     )
     return Run(result, outcome, simulation.workload.subscriptions.labels, times[-1])
+
+
+def _states(records: Records, time_ms: int) -> dict[str, dict[int, int]]:
+    found: dict[str, dict[int, int]] = {}
+    for at_ms, state, value, nodes in records["states"].rows():
+        if at_ms == time_ms:
+            found.setdefault(state, {})[value] = nodes
+    return found
 
 
 def _plain(metrics: dict[str, Any]) -> dict[str, Any]:

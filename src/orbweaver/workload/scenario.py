@@ -124,6 +124,8 @@ class RunSpec(Spec, frozen=True):
     time_max_ms: Annotated[int, Meta(ge=1)] = 30 * 24 * 3_600_000
     records: Literal["rows", "counters"] = "rows"
     measure_bytes: bool = True
+    tdi: Annotated[int, Meta(ge=0)] = 0
+    """d of tdi(d), the likeness of interests; 0 leaves it out."""
 
 
 class Scenario(Spec, frozen=True):

@@ -1,0 +1,144 @@
+"""`orbweaver ingest`: somebody's trace to tables."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orbweaver.cli.terminal import err, out, print_json, show, table
+from orbweaver.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from orbweaver.pipeline.ingest.run import Report
+
+
+def ingest(
+    kind: Annotated[str, typer.Argument(help="What the files hold; see the list below.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="Text, also .gz or .bz2; a folder stands for the files in it.",
+        ),
+    ],
+    out_folder: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where the tables go, all or none.")
+    ],
+    direction: Annotated[
+        str | None,
+        typer.Option(
+            help="directed-edges only, and needed there: follower-first if 'a b' means that a "
+            "follows b, followed-first if it means that b follows a. Sources differ."
+        ),
+    ] = None,
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            help="Between the cells: tab, comma, semicolon, space or colon. [default: found out]"
+        ),
+    ] = None,
+    header: Annotated[
+        str | None,
+        typer.Option(help="yes or no: does each file begin with one? [default: found out]"),
+    ] = None,
+    comments: Annotated[
+        str | None,
+        typer.Option(help="A line that begins with one of these is a comment. [default: #%]"),
+    ] = None,
+    unit: Annotated[str | None, typer.Option(help="Of delays: s, ms or us. [default: ms]")] = None,
+    delay: Annotated[
+        str | None, typer.Option(help="round-trip (halved) or one-way. [default: round-trip]")
+    ] = None,
+    origin: Annotated[
+        str | None,
+        typer.Option(help="Times count from the first of the trace, or from zero as they are."),
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option(help="Spark master or Connect URL. [default: local[*]]")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
+    ] = False,
+) -> None:
+    """Turn a trace into Parquet tables that the other commands read.
+
+    Nothing is lost in silence: what is not data is counted, and every line that makes no
+    sense goes into the table `rejected` with the reason.
+
+    Kinds:
+
+    - `directed-edges`: user user (followers; say --direction)
+    - `undirected-edges`: user user (friends, both ways)
+    - `pairs`: user item
+    - `lists`: count item item ... (line i is user i, from 0)
+    - `edits`: user page seconds
+    - `machine-events`: time_us,machine,event (0 ADD, 1 REMOVE, 2 UPDATE)
+    - `sessions`: peer,join,leave (ISO 8601, UTC)
+    - `availability`: node,start,end[,state] (seconds)
+    - `latency-matrix`: number number ...
+    - `coordinates`: node,x,y
+    - `coordinates-xml`: an OverSim node list
+    - `as-graph`: from to relationship
+
+    Columns after those are ignored.
+
+    Examples:
+
+        orbweaver ingest pairs memberships.txt.gz --out groups
+
+        orbweaver ingest directed-edges twitter.csv --direction followed-first --out tw
+
+        orbweaver ingest latency-matrix rtt.txt --unit s --out rtt --json
+
+    Then `orbweaver sample bfs tw --nodes 1000 --out tw1000`, or
+    `orbweaver simulate --overlay spidercast --subscriptions groups/subscriptions`.
+    """
+    try:
+        from orbweaver.pipeline.ingest.job import prepare
+        from orbweaver.pipeline.ingest.run import ingest as run
+        from orbweaver.pipeline.session import spark_session
+    except ImportError:
+        raise UsageError("this needs the lab install: pip install 'orbweaver[lab]'") from None
+    given = {
+        "direction": direction,
+        "separator": separator,
+        "header": header,
+        "comments": comments,
+        "unit": unit,
+        "delay": delay,
+        "origin": origin,
+    }
+    job = prepare(kind, files, out_folder, given)
+    with err.status(f"reading {len(job.files)} file{'s' if len(job.files) > 1 else ''}"):
+        report = run(spark_session(master), job)
+    if json:
+        print_json(dataclasses.asdict(report))
+    else:
+        print_report(report)
+
+
+def print_report(report: Report) -> None:
+    names = report.files[0] if len(report.files) == 1 else f"{len(report.files)} files"
+    title = f"{report.kind} from {names}: {report.entries:,} {report.entry}s"
+    grid = table(title, "what", "count", "")
+    grid.columns[2].justify = "left"
+    grid.add_row("used", show(report.used), "")
+    for counts, where in (
+        (report.merged, "used, but the same as another"),
+        (report.skipped, "no data"),
+        (report.dropped, "left out"),
+        (report.rejected, "rejected; see the table"),
+    ):
+        for note, count in counts.items():
+            grid.add_row(note, show(count), f"[dim]{where}")
+    out.print(grid)
+    made = table(f"tables in {report.out}", "table", "rows")
+    for name, rows in report.tables.items():
+        made.add_row(name, show(rows))
+    out.print(made)
+    out.print("; ".join(f"{k.replace('_', ' ')} {show(v)}" for k, v in report.facts.items()))
+    for hint in report.hints:
+        out.print(f"[yellow]note:[/yellow] {hint}", soft_wrap=True)

@@ -1,0 +1,1 @@
+"""SpiderCast's evaluation: the paper's numbers, the runs they take, and the verdicts."""

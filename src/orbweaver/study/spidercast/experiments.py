@@ -1,0 +1,191 @@
+"""The runs that the claims need, at two scales.
+
+An experiment is a series of scenarios over one variable. T=100, S=10, RSS popularity, full
+view and (3,0) unless it says otherwise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from orbweaver.study.claims import series_name
+from orbweaver.study.spidercast.paper import SIZES
+from orbweaver.workload.scenario import ChurnSpec, PublishSpec, RunSpec, Scenario, WorkloadSpec
+
+COVERAGE_3_0: dict[str, Any] = {"kg": 3, "kr": 0, "adaptive": False}
+STATIC = RunSpec(warmup_ms=5000, drain_ms=0, measure_bytes=False)
+"""All nodes start together; links have settled after two simulated seconds."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """How large the experiments are."""
+
+    name: str
+    sizes: tuple[int, ...]
+    topics_nodes: int
+    topics: tuple[int, ...]
+    subscription_sizes: tuple[int, ...]
+    mixed_nodes: int
+    view_sizes: tuple[int, ...]
+    view_shares: tuple[float, ...]
+    churn_nodes: tuple[int, ...]
+    churn_on_s: tuple[int, ...]
+    churn_s: int
+
+
+FULL = Scale(
+    name="full, the paper's",
+    sizes=SIZES,
+    topics_nodes=10_000,
+    topics=(100, 200, 400, 700, 1000),
+    subscription_sizes=(1000, 4000, 10_000),
+    mixed_nodes=10_000,
+    view_sizes=(4000, 8000),
+    view_shares=(0.05, 0.1, 0.2, 0.4, 0.7, 1.0),
+    churn_nodes=(1250, 2500),
+    churn_on_s=(100, 200, 300, 400, 500),
+    churn_s=1000,
+)
+QUICK = Scale(
+    name="quick, a tenth of the paper's",
+    sizes=(1000, 2000),
+    topics_nodes=1000,
+    topics=(100, 200, 400),
+    subscription_sizes=(1000,),
+    mixed_nodes=1000,
+    view_sizes=(1000,),
+    view_shares=(0.05, 0.2, 1.0),
+    churn_nodes=(250,),
+    churn_on_s=(100,),
+    churn_s=400,
+)
+
+
+def scenario(
+    label: str, x: float, overlay: str, params: dict[str, Any], **workload: Any
+) -> Scenario:
+    """A static run. tdi is taken at twice the mean subscription, as in the paper."""
+    spec = WorkloadSpec(**workload)
+    return Scenario(
+        overlay=overlay,
+        name=series_name(label, x),
+        params=params,
+        workload=spec,
+        publish=PublishSpec(per_topic=0),
+        run=replace(STATIC, tdi=sum(spec.sizes())),
+    )
+
+
+def over_nodes(
+    label: str, overlay: str, params: dict[str, Any], popularity: str = "zipf:0.5", **more: Any
+) -> Callable[[Scale], list[Scenario]]:
+    return lambda scale: [
+        scenario(label, n, overlay, params, nodes=n, popularity=popularity, **more)
+        for n in scale.sizes
+    ]
+
+
+def over_topics(scale: Scale) -> list[Scenario]:
+    return [
+        scenario("topics", t, "spidercast", COVERAGE_3_0, nodes=scale.topics_nodes, topics=t,
+                 subscriptions_per_node="20")
+        for t in scale.topics
+    ]  # fmt: skip
+
+
+def over_subscriptions(scale: Scale) -> list[Scenario]:
+    return [
+        scenario(f"subscriptions N={n}", s, "spidercast", COVERAGE_3_0, nodes=n,
+                 subscriptions_per_node=str(s))
+        for n in scale.subscription_sizes
+        for s in (10, 15, 20, 30, 40)
+    ]  # fmt: skip
+
+
+def mixed_sizes(scale: Scale) -> list[Scenario]:
+    return [
+        scenario(f"mixed {size}", scale.mixed_nodes, "spidercast", COVERAGE_3_0,
+                 nodes=scale.mixed_nodes, subscriptions_per_node=size)
+        for size in ("20", "10:30", "40", "10:70")
+    ]  # fmt: skip
+
+
+def partial_views(scale: Scale) -> list[Scenario]:
+    return [
+        scenario(f"views N={n}", share, "spidercast",
+                 COVERAGE_3_0 | {"membership": "partial", "view_share": share}, nodes=n)
+        for n in scale.view_sizes
+        for share in scale.view_shares
+    ]  # fmt: skip
+
+
+def gossiped_views(scale: Scale) -> list[Scenario]:
+    """The same with views of 5 % that are gossiped, which takes time to fill."""
+    made = []
+    for n in scale.view_sizes:
+        params = COVERAGE_3_0 | {"membership": "gossip", "view_size": n // 20}
+        one = scenario(f"gossip N={n}", 0.05, "spidercast", params, nodes=n)
+        run = RunSpec(warmup_ms=25_000, drain_ms=0, measure_bytes=False)
+        made.append(replace(one, run=run))
+    return made
+
+
+def churn(scale: Scale) -> list[Scenario]:
+    end = scale.churn_s * 1000
+    run = RunSpec(
+        warmup_ms=end // 5,
+        duration_ms=end,
+        snapshots_ms=tuple(range(end // 5, end + 1, end // 5)),
+        young_ms=2000,
+        measure_bytes=False,
+    )
+    made = []
+    for n in scale.churn_nodes:
+        for on_s in scale.churn_on_s:
+            one = scenario(f"churn N={n}", on_s, "spidercast", COVERAGE_3_0, nodes=n)
+            on_off = ChurnSpec(
+                model="exponential", on_ms=on_s * 1000, off_ms=on_s * 250, new_interest=True
+            )
+            made.append(replace(one, run=run, churn=on_off))
+    return made
+
+
+ADAPTIVE: dict[str, Any] = {"kg": 3, "kr": 0, "adaptive": True}
+
+EXPERIMENTS: dict[str, Callable[[Scale], list[Scenario]]] = {
+    "spidercast": over_nodes("spidercast", "spidercast", COVERAGE_3_0),
+    "uniform": over_nodes("uniform", "spidercast", COVERAGE_3_0, "uniform"),
+    "zipf:1": over_nodes("zipf:1", "spidercast", COVERAGE_3_0, "zipf:1"),
+    "nyse": over_nodes("nyse", "spidercast", COVERAGE_3_0, "nyse"),
+    **{
+        f"similarity({x},{y})": over_nodes(
+            f"similarity({x},{y})", "similarity", {"similar": x, "random": y}
+        )
+        for x, y in ((10, 0), (9, 1), (8, 2), (7, 3), (20, 0))
+    },
+    "random(10)": over_nodes("random(10)", "random", {"random": 10}),
+    "ring-per-topic": over_nodes("ring-per-topic", "ring-per-topic", {}),
+    "t200": over_nodes("t200", "spidercast", COVERAGE_3_0, topics=200),
+    "zipf2 (3,0)": over_nodes("zipf2 (3,0)", "spidercast", COVERAGE_3_0, "zipf:2"),
+    "zipf2 (3,1)": over_nodes("zipf2 (3,1)", "spidercast", COVERAGE_3_0 | {"kr": 1}, "zipf:2"),
+    "zipf2 (4,0)": over_nodes("zipf2 (4,0)", "spidercast", COVERAGE_3_0 | {"kg": 4}, "zipf:2"),
+    **{
+        f"adaptive {law}": over_nodes(f"adaptive {law}", "spidercast", ADAPTIVE, law)
+        for law in ("zipf:0.5", "nyse", "uniform", "zipf:2")
+    },
+    "topics": over_topics,
+    "subscriptions": over_subscriptions,
+    "mixed": mixed_sizes,
+    "views": partial_views,
+    "gossip": gossiped_views,
+    "churn": churn,
+}
+
+
+def scenarios(names: Iterable[str], scale: Scale) -> list[Scenario]:
+    return [one for name in dict.fromkeys(names) for one in EXPERIMENTS[name](scale)]
