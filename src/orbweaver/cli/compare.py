@@ -13,6 +13,7 @@ import typer
 from orbweaver.cli.terminal import out, print_json, progress, table
 from orbweaver.core.errors import UsageError
 from orbweaver.overlays.catalog import OVERLAYS, find
+from orbweaver.records.files import check_file
 from orbweaver.report.comparison import COLUMNS, table_rows, verdict_word, write_page
 from orbweaver.study.claims import Series, Verdict, gather
 from orbweaver.study.pool import Job, run_all
@@ -64,8 +65,7 @@ def compare(
     for name in names:
         find(name)
     wanted = parse_seeds(seeds)
-    if not out_file.parent.is_dir():
-        raise UsageError(f"{out_file}: there is no folder {out_file.parent}")
+    check_file(out_file)
     workload = {
         "nodes": nodes,
         "topics": topics,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich import box
 
 from orbweaver.cli.terminal import err, out, print_json, show, table
 from orbweaver.core.errors import UsageError
@@ -122,23 +123,25 @@ def ingest(
 
 def print_report(report: Report) -> None:
     names = report.files[0] if len(report.files) == 1 else f"{len(report.files)} files"
-    title = f"{report.kind} from {names}: {report.entries:,} {report.entry}s"
-    grid = table(title, "what", "count", "")
+    out.print(f"{report.kind} from {names}, to {report.out}", soft_wrap=True)
+    grid = table("", "what", "count", "", box=box.SIMPLE_HEAD)
     grid.columns[2].justify = "left"
+    grid.add_row(f"{report.entry}s", show(report.entries), "[dim]in all")
     grid.add_row("used", show(report.used), "")
     for counts, where in (
-        (report.merged, "used, but the same as another"),
-        (report.skipped, "no data"),
+        (report.merged, "used, and the same as another"),
+        (report.skipped, "not data"),
         (report.dropped, "left out"),
-        (report.rejected, "rejected; see the table"),
+        (report.rejected, "[red]rejected[/red]; see the table"),
     ):
         for note, count in counts.items():
             grid.add_row(note, show(count), f"[dim]{where}")
-    out.print(grid)
-    made = table(f"tables in {report.out}", "table", "rows")
+    grid.add_section()
     for name, rows in report.tables.items():
-        made.add_row(name, show(rows))
-    out.print(made)
-    out.print("; ".join(f"{k.replace('_', ' ')} {show(v)}" for k, v in report.facts.items()))
+        grid.add_row(f"{name}/", show(rows), "[dim]rows written")
+    grid.add_section()
+    for name, value in report.facts.items():
+        grid.add_row(name.replace("_", " "), show(value), "")
+    out.print(grid)
     for hint in report.hints:
         out.print(f"[yellow]note:[/yellow] {hint}", soft_wrap=True)

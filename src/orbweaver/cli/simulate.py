@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -13,11 +14,11 @@ from orbweaver.cli.terminal import err, out, print_json, progress, show, table
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.metrics.snapshot import snapshot
 from orbweaver.metrics.summary import MEANING
-from orbweaver.records.files import whole_file
+from orbweaver.records.files import check_file, check_folder, whole_file
 from orbweaver.records.writers import Format, default_format, write_records
 from orbweaver.study.run import Run, run_scenario
 from orbweaver.workload.scenario import Scenario, build_scenario, load_scenario
-from orbweaver.workload.tables import open_text
+from orbweaver.workload.tables import columns_of
 
 NODES_MAX = 100_000_000
 
@@ -90,7 +91,7 @@ def simulate(
     """
     base: dict[str, Any] = {}
     if scenario is not None:
-        base = msgspec.to_builtins(load_scenario(scenario))
+        base = msgspec.to_builtins(load_scenario(scenario, overlay))
     _override(base, "workload", nodes=nodes, topics=topics, popularity=popularity)
     _override(base, "workload", subscriptions_per_node=subscriptions_per_node)
     _override(base, "publish", per_topic=events_per_topic)
@@ -103,17 +104,18 @@ def simulate(
     if latency is not None:
         base["latency"] = base.get("latency", {}) | parse_latency(latency)
     if overlay is not None:
+        if overlay != base.get("overlay"):
+            base["params"] = {}  # those of the scenario belong to its own overlay
         base["overlay"] = overlay
-        if scenario is not None and base.get("params") and not set:
-            base["params"] = {}
     if "overlay" not in base:
         raise UsageError("name an overlay with --overlay (see 'orbweaver overlays')")
     base["params"] = base.get("params", {}) | parse_settings(set or [])
     spec = build_scenario(base, str(scenario) if scenario else "options")
     format = _records_format(records_format)
-    for path in (links_out, records_out):
-        if path is not None and not path.parent.is_dir():
-            raise UsageError(f"{path}: there is no folder {path.parent}")
+    if links_out is not None:
+        check_file(links_out)
+    if records_out is not None:
+        check_folder(records_out)
 
     with progress(f"simulating {spec.overlay}", 1000) as bar:
         run = run_scenario(spec, seed, lambda now, end: bar(1000 * now // max(1, end)))
@@ -126,7 +128,11 @@ def simulate(
     else:
         print_result(run)
     if not run.result.complete:
-        err.print(f"stopped by events_max at {run.outcome.end_ms} ms; the numbers are partial")
+        err.print(
+            f"stopped by events_max or time_max_ms at {run.outcome.end_ms} ms; the numbers are "
+            "of that part",
+            soft_wrap=True,
+        )
         raise typer.Exit(1)
 
 
@@ -169,34 +175,32 @@ def parse_churn(text: str) -> dict[str, Any]:
         if not Path(text).exists():
             raise UsageError(f"{text}: no such file (or write exponential:ON:OFF in seconds)")
         return {"model": "file", "file": text}
-    on, off = _numbers(text, 2)
+    on, off = _numbers("churn", text, 2)
     return {"model": "exponential", "on_ms": on * 1000, "off_ms": off * 1000}
 
 
 def parse_latency(text: str) -> dict[str, Any]:
     if text.startswith("constant:"):
-        (ms,) = _numbers(text, 1)
+        (ms,) = _numbers("latency", text, 1)
         return {"model": "constant", "ms": ms}
     if text.startswith("uniform:"):
-        low, high = _numbers(text, 2)
+        low, high = _numbers("latency", text, 2)
         return {"model": "uniform", "low_ms": low, "high_ms": high}
     path = Path(text)
     if not path.exists():
         raise UsageError(f"{text}: no such file (or write constant:MS or uniform:LOW:HIGH)")
-    with open_text(path) as file:
-        header = file.readline().lower().replace(" ", "").strip().split(",")
-    model = "coordinates" if {"node", "x", "y"} <= {*header} else "matrix"
+    model = "coordinates" if {"node", "x", "y"} <= {*columns_of(path)} else "matrix"
     return {"model": model, "file": text}
 
 
-def _numbers(text: str, count: int) -> list[float]:
+def _numbers(what: str, text: str, count: int) -> list[float]:
     parts = text.split(":")[1:]
     try:
         numbers = [float(part) for part in parts]
     except ValueError:
         numbers = []
-    if len(numbers) != count:
-        raise UsageError(f"'{text}' should have {count} number{'s' if count > 1 else ''}")
+    if len(numbers) != count or not all(map(isfinite, numbers)):
+        raise UsageError(f"{what} '{text}' needs {count} number{'s' if count > 1 else ''}")
     return numbers
 
 

@@ -69,4 +69,4 @@ def build(params: type[P], settings: Mapping[str, Any], owner: str) -> P:
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$.")
         name = where.rstrip("`")
-        raise UsageError(f"parameter '{name}' of {owner}: {what.lower()}") from None
+        raise UsageError(f"parameter '{name}' of {owner}: {what[0].lower()}{what[1:]}") from None

@@ -72,7 +72,7 @@ class Cyclon(ScannedView):
     def start(self, contacts: Sequence[NodeId]) -> None:
         """Ask every contact at once: in a network that runs already, their answers fill
         most of the view within one round trip."""
-        for contact in contacts:
+        for contact in contacts[: self._view_size]:
             if contact != self._context.me:
                 self._keep(Descriptor(contact, NOTHING, -1, 0))
                 self._context.outbox.send(contact, Shuffle((self._describe_self(),)))

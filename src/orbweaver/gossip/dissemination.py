@@ -8,10 +8,10 @@ eager again and pulls the event (GRAFT). What remains eager is a spanning tree o
 topic's subscribers, found by the first events and mended when links go.
 
 Events of one (publisher, epoch, topic) are numbered, so that any later sign of a stream
-shows what is missing of it. After a burst the newest numbers are announced over eager
-links too, so that the last event is not lost in silence; and to a new link, so that what
+shows what is missing of it. After a burst the newest numbers are announced once more over
+all links, so that the last event is not lost in silence; and to a new link, so that what
 was published before the overlay formed is not lost either. No clocks are compared: an
-event carries its age, and a node asks for nothing older than its own subscription.
+event carries its age, and a node is given nothing older than its own subscription.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Dissemination:
     GRAFT_MS = 100
     """How long an announced event may take to come by itself before it is pulled."""
     SUMMARY_MS = 1000
-    """How long after the last event eager links are told the newest numbers, twice."""
+    """How long after an event all links are told the newest numbers, twice."""
     SUMMARY_ROUNDS = 2
     CACHE_SIZE = 64
     """Events kept for each topic: what can still be pulled."""
@@ -97,6 +97,9 @@ class Dissemination:
     AGE_SLACK_MS = 200
     """Ages leave out the time on the wire, so an event may be this much older than a
     subscription and still count as published after it."""
+    RELAY_AGE_MS = 10_000
+    """Events this young are pulled even by those who want them only to pass them on: while
+    an overlay forms, the way to a subscriber may lead over a node that came later."""
 
     def __init__(self, context: Context, peers: Mapping[NodeId, Interest]) -> None:
         """`peers` is the live map of neighbours and their interests."""
@@ -121,12 +124,11 @@ class Dissemination:
         self._subscribed_at.setdefault(topic, self._context.outbox.now())
 
     def unsubscribe(self, topic: Topic) -> None:
-        """Forget the topic, so that a later subscription starts afresh."""
+        """Forget the topic, but not which of its events were seen: a later subscription
+        must not be given them again."""
         self._subscribed_at.pop(topic, None)
         self._cache.drop_topic(topic)
         self._lazy.pop(topic, None)
-        for stream in [s for s in self._streams if s[2] == topic]:
-            del self._streams[stream]
         for key in [k for k in self._missing if k[0][2] == topic]:
             del self._missing[key]
 
@@ -172,7 +174,7 @@ class Dissemination:
         stream.settle(event.seq)
         self._missing.pop((event.stream, event.seq), None)
         self._make_eager(event.topic, sender)
-        if message.age_ms <= self._age_ms_max(event.topic):
+        if self._wants(event.topic, message.age_ms):
             self._context.outbox.deliver(event, message.hops)
         self._spread(Held(event, message.hops, message.age_ms, now), sender)
         if stream.next_seq <= event.seq:
@@ -190,7 +192,7 @@ class Dissemination:
         for seq in message.seqs:
             held = self._cache.get(message.stream, seq)
             if held is None:
-                continue
+                continue  # somebody else may still keep it
             age_ms = held.age_at(now)
             if age_ms <= message.age_ms_max:
                 self._context.outbox.send(sender, Push(held.event, held.hops + 1, age_ms))
@@ -230,9 +232,7 @@ class Dissemination:
             news = [
                 (stream, self._streams[stream].highest())
                 for stream, _ in recent
-                if stream in self._streams
-                and interest.mask & self._context.topics.bit(stream[2])
-                and not self._is_lazy(stream[2], peer)
+                if stream in self._streams and interest.mask & self._context.topics.bit(stream[2])
             ]
             self._send_signs(peer, news)
         if self._to_summarise:
@@ -246,14 +246,13 @@ class Dissemination:
             if missing.due > now:
                 continue
             stream, seq = key
-            holders = missing.holders + [
-                p for p in self._on_topic(stream[2]) if p not in missing.holders
-            ]
+            # Those who showed that they have it, or anybody once they are gone.
+            holders = [peer for peer in missing.holders if peer in self._peers]
+            holders = holders or self._on_topic(stream[2]) or missing.holders
             missing.tries += 1
-            if missing.tries > self.TRIES_MAX or stream[2] not in self._subscribed_at:
+            if missing.tries > self.TRIES_MAX or self._age_ms_max(stream[2]) < 0:
+                # Given up for now; the next sign of the stream brings it up again.
                 del self._missing[key]
-                if stream in self._streams:
-                    self._streams[stream].settle(seq)
                 continue
             missing.due = now + self.GRAFT_MS * missing.tries
             holder = holders[(missing.tries - 1) % len(holders)]
@@ -278,32 +277,44 @@ class Dissemination:
         self._cache.put(held)
         push = Push(event, held.hops + 1, held.age_ms)
         lazy = self._lazy.get(event.topic)
-        announced = False
         for peer in self._on_topic(event.topic):
             if peer == source:
                 continue
             if lazy is not None and peer in lazy:
-                self._to_announce.setdefault(peer, {})[event.stream] = event.seq
-                announced = True
+                self._announce_soon(peer, event.stream, event.seq)
             else:
                 outbox.send(peer, push)
-        if announced:
-            outbox.set_timer(self.TIMER_ANNOUNCE, self.ANNOUNCE_MS)
         if not self._to_summarise:
             outbox.set_timer(self.TIMER_SUMMARY, self.SUMMARY_MS)
         self._to_summarise[event.stream] = self.SUMMARY_ROUNDS
 
-    def _age_ms_max(self, topic: Topic) -> int:
-        """How old an event may be for us to want it; negative without a subscription."""
+    def _announce_soon(self, peer: NodeId, stream: StreamId, seq: int) -> None:
+        if not self._to_announce:
+            self._context.outbox.set_timer(self.TIMER_ANNOUNCE, self.ANNOUNCE_MS)
+        news = self._to_announce.setdefault(peer, {})
+        news[stream] = max(seq, news.get(stream, 0))
+
+    def _wants(self, topic: Topic, age_ms: int) -> bool:
+        """Subscribed, and since before the event was published."""
         since = self._subscribed_at.get(topic)
-        return -1 if since is None else self._context.outbox.now() - since + self.AGE_SLACK_MS
+        if since is None:
+            return False
+        return age_ms <= self._context.outbox.now() - since + self.AGE_SLACK_MS
+
+    def _age_ms_max(self, topic: Topic) -> int:
+        """How old an event may be to be worth pulling; negative without any interest."""
+        since = self._subscribed_at.get(topic)
+        if since is None:
+            return self.RELAY_AGE_MS if topic in self._next_seq else -1
+        subscribed_ms = self._context.outbox.now() - since + self.AGE_SLACK_MS
+        return max(subscribed_ms, self.RELAY_AGE_MS)
 
     def _on_topic(self, topic: Topic) -> list[NodeId]:
         bit = self._context.topics.bit(topic)
         return [peer for peer, interest in self._peers.items() if interest.mask & bit]
 
     def _note_missing(self, key: StreamId, seq: int, holder: NodeId) -> None:
-        if key[0] == self._context.me or key[2] not in self._subscribed_at:
+        if key[0] == self._context.me or self._age_ms_max(key[2]) < 0:
             return
         now = self._context.outbox.now()
         for gap in self._stream(key).missing_up_to(seq, self.CACHE_SIZE):
@@ -333,7 +344,12 @@ class Dissemination:
         return peer in self._lazy.get(topic, ())
 
     def _make_lazy(self, topic: Topic, peer: NodeId) -> None:
-        self._lazy.setdefault(topic, set()).add(peer)
+        """What was pushed over the link before may have been lost: announce it."""
+        lazy = self._lazy.setdefault(topic, set())
+        if peer not in lazy:
+            lazy.add(peer)
+            for stream, held in self._cache.newest(topic).items():
+                self._announce_soon(peer, stream, held.event.seq)
 
     def _make_eager(self, topic: Topic, peer: NodeId) -> None:
         if topic in self._lazy:

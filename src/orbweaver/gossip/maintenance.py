@@ -131,6 +131,7 @@ class NeighborMaintenance:
         """L, the adaptive target number of neighbours."""
         self.covered = False
         """Nothing was missing when the task last ran."""
+        self.started = False
         self._connect_cand_from_redirect: dict[NodeId, None] = {}
         self._quarantine: dict[NodeId, int] = {}
         self._asked_at_degree: dict[NodeId, int] = {}
@@ -146,6 +147,7 @@ class NeighborMaintenance:
 
     def start(self) -> None:
         """Begin the loop at a random phase, so that nodes do not act in step."""
+        self.started = True
         phase = 1 + below(self._context.rng, self._connect_timeout_ms)
         self._context.outbox.set_timer(self.timer, phase)
 
@@ -175,13 +177,10 @@ class NeighborMaintenance:
         now = self._context.outbox.now()
         for asked in [peer for peer, end in self._quarantine.items() if end <= now]:
             del self._quarantine[asked]
-        node: NodeId | None
-        node = next(iter(self._connect_cand_from_redirect), None)
+        node = self._redirected()
         if node is None:
             exclude = {self._context.me, *self.neighbors, *self._quarantine}
             node = self.aim.next_node(self.neighbors.values(), exclude)
-        else:
-            del self._connect_cand_from_redirect[node]
         if node is None:
             return
         self._quarantine[node] = now + self._quarantine_ms
@@ -189,6 +188,15 @@ class NeighborMaintenance:
             node,
             Connect(self.number, len(self.neighbors), self.target, self._own_interest()),
         )
+
+    def _redirected(self) -> NodeId | None:
+        """The oldest candidate from a REDIRECT that has not become a neighbour since."""
+        while self._connect_cand_from_redirect:
+            node = next(iter(self._connect_cand_from_redirect))
+            del self._connect_cand_from_redirect[node]
+            if node not in self.neighbors:
+                return node
+        return None
 
     # Fig. 2, lines 21-31
     def disconnect(self, audit: Audit, limit: int) -> bool:
@@ -321,8 +329,9 @@ class NeighborMaintenance:
         return self._quarantine.get(peer, -1) > self._context.outbox.now()
 
     def wake_up(self) -> None:
-        self._idle = False
-        self._context.outbox.set_timer(self.timer, 0)
+        if self.started:
+            self._idle = False
+            self._context.outbox.set_timer(self.timer, 0)
 
     def state(self) -> TaskState:
         return TaskState(len(self.neighbors), self.target)

@@ -25,9 +25,7 @@ class Stream:
         if seq < self.next_seq:
             return
         self.ahead.add(seq)
-        while self.next_seq in self.ahead:
-            self.ahead.remove(self.next_seq)
-            self.next_seq += 1
+        self._close_up()
 
     def highest(self) -> int:
         return max(self.ahead, default=self.next_seq - 1)
@@ -35,9 +33,17 @@ class Stream:
     def missing_up_to(self, seq: int, window: int) -> list[int]:
         """What is not settled up to `seq`, looking back over `window` numbers at most:
         whatever is older can no longer be had from any cache, and is settled."""
-        for old in range(self.next_seq, seq - window + 1):
-            self.settle(old)
+        first = seq - window + 1
+        if first > self.next_seq:
+            self.next_seq = first
+            self.ahead = {ahead for ahead in self.ahead if ahead >= first}
+            self._close_up()
         return [s for s in range(self.next_seq, seq + 1) if s not in self.ahead]
+
+    def _close_up(self) -> None:
+        while self.next_seq in self.ahead:
+            self.ahead.remove(self.next_seq)
+            self.next_seq += 1
 
 
 class Held:

@@ -85,7 +85,6 @@ class TaskedMesh(Mesh):
             for number, aim in enumerate(self._aims())
         ]
         self._tell_interest_until = 0
-        self._tasks_started = False
 
     def _aims(self) -> list[Aim]:
         """What the tasks strive for; the subclass says."""
@@ -108,13 +107,12 @@ class TaskedMesh(Mesh):
             self.tasks[timer[1]].maintain_neighbors()
             return
         super().wake(timer)
-        if self.cyclon is not None and self.cyclon.settled and not self._tasks_started:
+        if self.cyclon is not None and self.cyclon.settled and not self.tasks[0].started:
             self._start_tasks()
 
     def _start_tasks(self) -> None:
         """Choosing from a view that has hardly begun to fill would make links that cover
         little and stay for good, so with gossip the tasks wait until it has."""
-        self._tasks_started = True
         for task in self.tasks:
             task.start()
 
@@ -142,9 +140,8 @@ class TaskedMesh(Mesh):
         super()._interest_changed()
         if self._running:
             self._tell_interest_until = self.context.outbox.now() + self.params.failure_ms
-            if self._tasks_started:
-                for task in self.tasks:
-                    task.wake_up()
+            for task in self.tasks:
+                task.wake_up()
 
     def _heartbeat(self) -> Heartbeat:
         fresh = self.context.outbox.now() <= self._tell_interest_until

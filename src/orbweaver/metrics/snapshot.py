@@ -54,7 +54,8 @@ def snapshot(records: Records, time_ms: int, young_ms: int = 0) -> Snapshot:
     for time, node, peer, kind in records["links"].rows():
         if time > time_ms:
             break
-        if node in up:
+        # Only links of a node's present life: a crash says nothing of those it ends.
+        if node in up and time >= joined[node]:
             if kind == "up":
                 held[node].add(peer)
             else:

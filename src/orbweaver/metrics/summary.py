@@ -82,7 +82,8 @@ def summarise(
     metrics = overlay_metrics(overlay)
     interests = list(overlay.interests.values())
     metrics["tdi"] = top_intersection(interests, tdi) if tdi else math.nan
-    changes = (time for time in records["links"]["time_ms"] if time <= overlay.time_ms)
+    settled_by = min([overlay.time_ms, *records["publications"]["time_ms"]])
+    changes = (time for time in records["links"]["time_ms"] if time <= settled_by)
     metrics["converged_ms"] = max(changes, default=0)
     d = deliveries(records, grace_ms=young_ms)
     metrics |= {

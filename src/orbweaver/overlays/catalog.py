@@ -28,7 +28,7 @@ def find(name: str) -> type[Overlay]:
 def _load(name: str, module: str, attribute: str) -> type[Overlay]:
     try:
         found = getattr(import_module(module), attribute)
-    except (ImportError, ValueError, AttributeError) as error:
+    except (ImportError, ValueError, TypeError, AttributeError) as error:
         raise UsageError(f"cannot load overlay '{name}': {error}") from None
     if not (isinstance(found, type) and issubclass(found, Overlay)):
         raise UsageError(f"'{name}' is not an Overlay class")

@@ -12,11 +12,31 @@ from pathlib import Path
 from orbweaver.core.errors import UsageError
 
 
+def check_file(path: Path) -> Path:
+    """The folder that a file can be written into; raises where it cannot. Worth asking
+    before a long run rather than after it."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder, not a file")
+    return _parent(path)
+
+
+def check_folder(path: Path) -> Path:
+    """The same for a folder. One that is there already is replaced only if it holds nothing
+    but an earlier run's tables."""
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path} is a file, not a folder")
+    strangers = [f for f in sorted(path.glob("*")) if f.suffix not in _TABLE_SUFFIXES]
+    if strangers:
+        raise UsageError(
+            f"{path} holds other things, '{strangers[0].name}' for one; name a new one"
+        )
+    return _parent(path)
+
+
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Gives a path to write to; it takes the place of `path` if nothing goes wrong."""
-    parent = _parent(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=parent)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=check_file(path))
     os.close(handle)
     temporary = Path(name)
     try:
@@ -29,16 +49,8 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """The same for a folder. One that is there already is replaced only if it is empty or
-    holds nothing but an earlier run's tables."""
-    parent = _parent(path)
-    if path.exists() and not path.is_dir():
-        raise UsageError(f"{path} is a file, not a folder")
-    if path.is_dir():
-        strangers = [f.name for f in path.iterdir() if f.suffix not in _TABLE_SUFFIXES]
-        if strangers:
-            raise UsageError(f"{path} holds other things, '{strangers[0]}' for one; name a new one")
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=parent))
+    """The same for a folder."""
+    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=check_folder(path)))
     try:
         yield temporary
         temporary.chmod(0o755)

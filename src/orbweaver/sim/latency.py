@@ -11,7 +11,7 @@ from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.core.seeds import below
 from orbweaver.workload.scenario import LatencySpec
-from orbweaver.workload.tables import open_text, read_table
+from orbweaver.workload.tables import columns_of, open_text, read_table, reading
 
 Latency = Callable[[NodeId, NodeId], int]
 UNIT_MS = {"s": 1000.0, "ms": 1.0, "us": 0.001}
@@ -42,7 +42,7 @@ def read_matrix(path: Path) -> list[list[float]]:
     """A square of numbers, separated by white space, commas or semicolons. Zeros off the
     diagonal, negative numbers and nan are missing cells; they get the median."""
     rows: list[list[float]] = []
-    with open_text(path) as file:
+    with reading(path), open_text(path) as file:
         for number, line in enumerate(file, 1):
             cells = line.replace(",", " ").replace(";", " ").split()
             if not cells or cells[0].startswith("#"):
@@ -90,12 +90,7 @@ def _from_matrix(rows: list[list[float]], scale: float, nodes: int, rng: Random)
 
 def read_coordinates(path: Path) -> dict[str, tuple[float, ...]]:
     """A table node,x,y or node,x,y,z; distances are delays one way."""
-    axes: tuple[str, ...] = ("x", "y")
-    try:
-        next(read_table(path, ("x", "y", "z")), None)
-        axes = ("x", "y", "z")
-    except UsageError:
-        pass
+    axes = ("x", "y", "z") if "z" in columns_of(path) else ("x", "y")
     points: dict[str, tuple[float, ...]] = {}
     for line, (node, *cells) in read_table(path, ("node", *axes)):
         try:

@@ -34,7 +34,7 @@ class Outcome:
     end_ms: int
     events: int
     complete: bool
-    """False when the limit on events stopped the run before its end."""
+    """False when the limit on events or on time stopped the run before its end."""
 
 
 def simulate(
@@ -55,12 +55,14 @@ class Simulation:
         self._surroundings = scenario.surroundings()
         self.workload: Workload = make_workload(scenario, seed)
         topics = TopicTable(self.workload.subscriptions.topics)
-        self._end_ms = scenario.end_ms(len(topics))
+        wanted_ms = scenario.end_ms(len(topics))
+        self._end_ms = min(wanted_ms, scenario.run.time_max_ms)
+        self._cut_short = wanted_ms > self._end_ms
         labels = self.workload.subscriptions.labels
         faults: Faults | None = None
         if any_faults(scenario.faults):
             faults = Faults(scenario.faults, self.workload.nodes, self._chance("faults"))
-        fingerprint = scenario.fingerprint()
+        course = scenario.course()
         self.world = World(
             self.workload.nodes,
             overlay,
@@ -68,7 +70,7 @@ class Simulation:
             topics=topics,
             latency=make_latency(scenario.latency, labels, self._chance("latency")),
             recorder=Recorder(rows=scenario.run.records == "rows"),
-            node_seed=lambda node, life: node_seed(fingerprint, seed, node, life),
+            node_seed=lambda node, life: node_seed(course, seed, node, life),
             contacts=scenario.run.contacts,
             contact_chance=self._chance("contacts"),
             faults=faults,
@@ -92,6 +94,7 @@ class Simulation:
                 progress(engine.now, self._end_ms)
             if not complete:
                 break
+        complete = complete and not self._cut_short
         return Outcome(recorder.finish(engine.now), engine.now, engine.events, complete)
 
     def snapshot_times(self) -> list[int]:

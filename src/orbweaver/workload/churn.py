@@ -9,7 +9,7 @@ from random import Random
 from typing import Literal
 
 from orbweaver.core.errors import UsageError, nearest
-from orbweaver.workload.tables import read_table
+from orbweaver.workload.tables import columns_of, read_table
 
 ChurnKind = Literal["join", "leave", "crash"]
 KINDS: tuple[ChurnKind, ...] = ("join", "leave", "crash")
@@ -59,7 +59,8 @@ def on_off(
 def load_churn(path: Path, node_of: Mapping[str, int]) -> list[Change]:
     """A table time,node,kind with times in milliseconds, in any order."""
     changes: list[Change] = []
-    time_column = "time_ms" if _has_time_ms(path) else "time"
+    # The pipeline writes time_ms; by hand one writes time. Both are milliseconds.
+    time_column = "time_ms" if "time_ms" in columns_of(path) else "time"
     for line, (time, node, kind) in read_table(path, (time_column, "node", "kind")):
         try:
             when = float(time)
@@ -74,12 +75,3 @@ def load_churn(path: Path, node_of: Mapping[str, int]) -> list[Change]:
         changes.append((round(when), node_of[node], kind))
     changes.sort(key=lambda change: change[0])
     return changes
-
-
-def _has_time_ms(path: Path) -> bool:
-    """The pipeline writes time_ms; by hand one writes time. Both are milliseconds."""
-    try:
-        next(read_table(path, ("time_ms",)), None)
-    except UsageError:
-        return False
-    return True

@@ -22,7 +22,9 @@ from orbweaver.workload.subscriptions import (
 )
 
 Share = Annotated[float, Meta(ge=0, le=1)]
-Milliseconds = Annotated[int, Meta(ge=0)]
+YEAR_MS = 366 * 24 * 3_600_000
+Milliseconds = Annotated[int, Meta(ge=0, le=YEAR_MS)]
+Delay = Annotated[float, Meta(ge=0, le=YEAR_MS)]
 
 
 class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,10 +47,10 @@ class WorkloadSpec(Spec, frozen=True):
 
 class LatencySpec(Spec, frozen=True):
     model: Literal["constant", "uniform", "matrix", "coordinates"] = "constant"
-    ms: Annotated[float, Meta(ge=0)] = 1
+    ms: Delay = 1
     """constant: one-way delay."""
-    low_ms: Annotated[float, Meta(ge=0)] = 1
-    high_ms: Annotated[float, Meta(ge=0)] = 10
+    low_ms: Delay = 1
+    high_ms: Delay = 10
     """uniform: one-way delay of each message."""
     file: str = ""
     """matrix: a square of numbers. coordinates: a table node,x,y (any number of axes)."""
@@ -78,9 +80,9 @@ class FaultSpec(Spec, frozen=True):
 
 class ChurnSpec(Spec, frozen=True):
     model: Literal["none", "exponential", "weibull", "file"] = "none"
-    on_ms: Annotated[float, Meta(gt=0)] = 300_000
+    on_ms: Annotated[float, Meta(gt=0, le=YEAR_MS)] = 300_000
     """Mean time up."""
-    off_ms: Annotated[float, Meta(gt=0)] = 75_000
+    off_ms: Annotated[float, Meta(gt=0, le=YEAR_MS)] = 75_000
     """Mean time down."""
     shape: Annotated[float, Meta(gt=0.05, le=20)] = 0.5
     """weibull: shape of the times up; below 1 is heavy-tailed."""
@@ -141,27 +143,36 @@ class Scenario(Spec, frozen=True):
     run: RunSpec = RunSpec()
 
     def fingerprint(self) -> str:
-        """Names all that decides the run, except the seed; not how the scenario is called,
-        nor where its files lie."""
-        bare = msgspec.structs.replace(self, name="")
+        """Names the run but for its seed: not how the scenario is called, nor where its
+        files lie."""
+        replace = msgspec.structs.replace
+        bare = replace(
+            self,
+            name="",
+            workload=replace(self.workload, file=_content_hash(self.workload.file)),
+            latency=replace(self.latency, file=_content_hash(self.latency.file)),
+            churn=replace(self.churn, file=_content_hash(self.churn.file)),
+        )
         data = msgspec.json.encode(bare, order="deterministic")
-        for path in (self.workload.file, self.latency.file, self.churn.file):
-            if path:
-                data = data.replace(msgspec.json.encode(path), _content_hash(Path(path)))
         return blake2b(data, digest_size=16).hexdigest()
 
+    def course(self) -> str:
+        """Names what decides the course of a run: looking at it more or less closely, or
+        for longer, does not change what happens."""
+        plain = RunSpec(warmup_ms=self.run.warmup_ms, contacts=self.run.contacts)
+        return msgspec.structs.replace(self, run=plain).fingerprint()
+
     def surroundings(self) -> str:
-        """Names all but the overlay, so that two overlays under comparison meet the same
-        churn, the same delays and the same publications."""
-        return msgspec.structs.replace(self, overlay="", params={}).fingerprint()
+        """Names that without the overlay, so that two overlays under comparison meet the
+        same churn, the same delays and the same publications."""
+        return msgspec.structs.replace(self, overlay="", params={}).course()
 
     def publish_end_ms(self, topics: int) -> int:
         events = self.publish.per_topic * topics
         return self.run.warmup_ms + events * self.publish.every_ms
 
     def end_ms(self, topics: int) -> int:
-        wanted = self.run.duration_ms or self.publish_end_ms(topics) + self.run.drain_ms
-        return min(wanted, self.run.time_max_ms)
+        return self.run.duration_ms or self.publish_end_ms(topics) + self.run.drain_ms
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,14 +200,15 @@ def make_workload(scenario: Scenario, seed: int) -> Workload:
     return Workload(synthesise(model, spec.nodes, "workload", law, seed), model)
 
 
-def node_seed(fingerprint: str, seed: int, node: int, life: int) -> int:
+def node_seed(course: str, seed: int, node: int, life: int) -> int:
     """Each life of a node has its own chance."""
-    return derive("node", fingerprint, seed, node, life)
+    return derive("node", course, seed, node, life)
 
 
-def load_scenario(path: Path) -> Scenario:
-    """Read a TOML file; files it names are taken relative to it."""
-    if not path.exists():
+def load_scenario(path: Path, overlay: str | None = None) -> Scenario:
+    """Read a TOML file; files it names are taken relative to it. `overlay` is for a file
+    that names none."""
+    if not path.is_file():
         raise UsageError(f"{path}: no such file")
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -209,6 +221,8 @@ def load_scenario(path: Path) -> Scenario:
     workload = raw.get("workload")
     if isinstance(workload, dict) and isinstance(workload.get("subscriptions_per_node"), int):
         workload["subscriptions_per_node"] = str(workload["subscriptions_per_node"])
+    if overlay is not None:
+        raw.setdefault("overlay", overlay)
     return build_scenario(raw, str(path))
 
 
@@ -241,11 +255,14 @@ def _fields_at(place: str) -> list[str]:
     return [field.name for field in msgspec.structs.fields(spec)]
 
 
-def _content_hash(path: Path) -> bytes:
+def _content_hash(name: str) -> str:
+    """Names a file by what is in it."""
+    if not name:
+        return ""
+    path = Path(name)
     hasher = blake2b(digest_size=16)
-    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-    for file in files:
-        if not file.exists():
+    for file in sorted(path.glob("*.parquet")) if path.is_dir() else [path]:
+        if not file.is_file():
             raise UsageError(f"{file}: no such file")
         hasher.update(file.read_bytes())
-    return hasher.hexdigest().encode()
+    return hasher.hexdigest()

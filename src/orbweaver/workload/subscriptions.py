@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from bisect import bisect_right
 from itertools import accumulate
-from math import log
+from math import inf, log
 from pathlib import Path
 from random import Random
 
@@ -37,8 +37,6 @@ class SubscriptionModel:
         self.topics = tuple(f"t{i}" for i in range(topics))
         self._weights = weights(popularity, topics)
         self._cumulative = list(accumulate(self._weights))
-        if self._cumulative[size_max - 1] > 1 - 1e-12 and size_max < topics:
-            raise UsageError(f"popularity '{popularity}' is too skewed to draw {size_max} topics")
         self._size_min = size_min
         self._size_max = size_max
 
@@ -46,23 +44,30 @@ class SubscriptionModel:
         size = self._size_min
         if self._size_max > size:
             size += int(rng.random() * (self._size_max - size + 1))
-        if 2 * size > len(self.topics):
-            return self._draw_most(rng, size)
         cumulative = self._cumulative
         total = cumulative[-1]
         last = len(cumulative) - 1
         chosen: set[int] = set()
-        while len(chosen) < size:
+        # Draw again what is there already; but where that could take long, because most
+        # topics are wanted or few have nearly all the weight, finish in another way.
+        draws = 0 if 2 * size > len(self.topics) else 40 * size
+        while len(chosen) < size and draws:
             chosen.add(min(last, bisect_right(cumulative, rng.random() * total)))
+            draws -= 1
+        chosen |= self._first_to_ring(rng, size - len(chosen), chosen)
         return tuple(self.topics[i] for i in sorted(chosen))
 
-    def _draw_most(self, rng: Random, size: int) -> tuple[str, ...]:
-        """The same distribution when most topics are wanted and drawing again is slow:
-        the topics with the first `size` arrivals of exponential clocks."""
+    def _first_to_ring(self, rng: Random, count: int, but: set[int]) -> set[int]:
+        """The next `count` topics of the same distribution, given those drawn already:
+        each topic has an exponential clock with its weight as rate."""
+        if not count:
+            return set()
         clocks = sorted(
-            (-log(1.0 - rng.random()) / weight, i) for i, weight in enumerate(self._weights)
+            (-log(1.0 - rng.random()) / weight if weight else inf, i)
+            for i, weight in enumerate(self._weights)
+            if i not in but
         )
-        return tuple(self.topics[i] for i in sorted(i for _, i in clocks[:size]))
+        return {i for _, i in clocks[:count]}
 
 
 def synthesise(model: SubscriptionModel, nodes: int, *labels: int | str) -> Subscriptions:

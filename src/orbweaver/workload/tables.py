@@ -5,8 +5,11 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from orbweaver.core.errors import UsageError
 
@@ -30,9 +33,29 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[Row]:
         yield from _read_csv(path, columns)
 
 
+def columns_of(path: Path) -> list[str]:
+    """The header of a table, whatever its format."""
+    parquet = sorted(path.glob("*.parquet"))[:1] if path.is_dir() else [path]
+    if parquet and parquet[0].suffix == ".parquet":
+        return list(_open_parquet(parquet[0]).schema_arrow.names)
+    with reading(path), open_text(path) as file:
+        return [cell.strip().lower() for cell in next(csv.reader(file), [])]
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turns what can be wrong with a text file into one clear sentence."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text: {error.reason}") from None
+    except (csv.Error, gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+
+
 def open_text(path: Path) -> io.TextIOBase:
     """A text file, unpacked when its name ends in .gz."""
-    if not path.exists():
+    if not path.is_file():
         raise UsageError(f"{path}: no such file")
     if path.suffix == ".gz":
         return io.TextIOWrapper(gzip.open(path), encoding="utf-8", newline="")
@@ -41,39 +64,33 @@ def open_text(path: Path) -> io.TextIOBase:
 
 def _read_csv(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     wanted = ",".join(columns)
-    try:
-        with open_text(path) as file:
-            reader = csv.reader(file)
-            header = [cell.strip().lower() for cell in next(reader, [])]
-            if not header:
-                raise UsageError(f"{path} is empty; it should start with the line '{wanted}'")
-            missing = [column for column in columns if column not in header]
-            if missing:
+    with reading(path), open_text(path) as file:
+        reader = csv.reader(file)
+        header = [cell.strip().lower() for cell in next(reader, [])]
+        if not header:
+            raise UsageError(f"{path} is empty; it should start with the line '{wanted}'")
+        missing = [column for column in columns if column not in header]
+        if missing:
+            raise UsageError(
+                f"{path}, line 1: no column '{missing[0]}'; the header should be '{wanted}'"
+            )
+        places = [header.index(column) for column in columns]
+        for cells in reader:
+            if not cells:
+                continue
+            line = reader.line_num
+            if len(cells) != len(header):
                 raise UsageError(
-                    f"{path}, line 1: no column '{missing[0]}'; the header should be '{wanted}'"
+                    f"{path}, line {line}: {len(cells)} cells where the header has {len(header)}"
                 )
-            places = [header.index(column) for column in columns]
-            for cells in reader:
-                if not cells:
-                    continue
-                line = reader.line_num
-                if len(cells) != len(header):
-                    raise UsageError(
-                        f"{path}, line {line}: {len(cells)} cells where the header has "
-                        f"{len(header)}"
-                    )
-                row = tuple(cells[place].strip() for place in places)
-                if not all(row):
-                    empty = columns[row.index("")]
-                    raise UsageError(f"{path}, line {line}: '{empty}' is empty")
-                yield line, row
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8 text: {error.reason}") from None
-    except (csv.Error, gzip.BadGzipFile, EOFError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from None
+            row = tuple(cells[place].strip() for place in places)
+            if not all(row):
+                empty = columns[row.index("")]
+                raise UsageError(f"{path}, line {line}: '{empty}' is empty")
+            yield line, row
 
 
-def _read_parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def _open_parquet(path: Path) -> Any:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -82,9 +99,13 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
             f"{path}: reading Parquet needs the lab install: pip install 'orbweaver[lab]'"
         ) from None
     try:
-        file = pq.ParquetFile(path)
+        return pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:
         raise UsageError(f"{path} is not a Parquet file: {error}") from None
+
+
+def _read_parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    file = _open_parquet(path)
     for column in columns:
         if column not in file.schema_arrow.names:
             raise UsageError(f"{path}: no column '{column}'")
@@ -93,6 +114,8 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
         cells = [batch.column(batch.schema.get_field_index(c)).to_pylist() for c in columns]
         for row in zip(*cells, strict=True):
             number += 1
-            if any(cell is None for cell in row):
-                raise UsageError(f"{path}, row {number}: a cell is empty")
-            yield number, tuple(str(cell) for cell in row)
+            texts = tuple("" if cell is None else str(cell).strip() for cell in row)
+            if not all(texts):
+                empty = columns[texts.index("")]
+                raise UsageError(f"{path}, row {number}: '{empty}' is empty")
+            yield number, texts

@@ -74,10 +74,12 @@ class RingPerTopic(Mesh):
 
     @classmethod
     def claims(cls, params: RingParams) -> Claims:
+        # A view that never changes may not hold a ring's next node.
+        closes = params.membership != "partial"
         return Claims(
             noiseless=True,
-            topic_connected=True,
-            total_delivery=True,
+            topic_connected=closes,
+            total_delivery=closes,
             degree_bound="2 * interests once the rings are closed",
         )
 
@@ -117,9 +119,11 @@ class RingPerTopic(Mesh):
         self._refresh(sender)
 
     def on_closer(self, sender: NodeId, message: Closer) -> None:
-        topic = message.topic
-        if topic in self.interest and self._between(message.peer, self._successors.get(topic)):
-            self._hints[topic] = message.peer
+        topic, peer = message.topic, message.peer
+        if topic not in self.interest or peer == self.context.me:
+            return
+        if self._between(peer, self._successors.get(topic)):
+            self._hints[topic] = peer
 
     def on_heartbeat(self, sender: NodeId, message: RingHeartbeat) -> None:
         if sender in self._peers:

@@ -20,9 +20,10 @@ class CoverageAudit(Audit):
 
     def __init__(self, k: int, interest: int, neighbors: Collection[Neighbor]) -> None:
         levels = covered_at_least((n.interest.mask for n in neighbors), k + 1)
-        self.uncovered = interest & ~levels[k - 1]
+        enough = levels[k - 1] if k else interest
+        self.uncovered = interest & ~enough
         """The topics with fewer than K neighbours, as a mask."""
-        self._exact = interest & levels[k - 1] & ~levels[k]
+        self._exact = interest & enough & ~levels[k] if k else 0
         self._under = self.uncovered.bit_count()
 
     @property

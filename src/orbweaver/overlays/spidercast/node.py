@@ -10,7 +10,7 @@ from orbweaver.core.overlay import Claims, Timer
 from orbweaver.core.topics import Interest
 from orbweaver.gossip.maintenance import Aim
 from orbweaver.gossip.tasked_mesh import TaskedMesh, TaskedMeshParams
-from orbweaver.overlays.spidercast.adaptive import next_kr
+from orbweaver.overlays.spidercast.adaptive import KR_MAX, next_kr
 from orbweaver.overlays.spidercast.coverage import GreedyCoverage, RandomCoverage
 
 
@@ -48,7 +48,7 @@ class SpiderCast(TaskedMesh):
 
     @classmethod
     def degree_bound(cls, params: SpiderCastParams, interest: Interest) -> int:
-        kr = 3 if params.adaptive else params.kr
+        kr = max(params.kr, KR_MAX) if params.adaptive else params.kr
         return (params.kg + kr) * len(interest) + 2 * params.margin
 
     def wake(self, timer: Timer) -> None:

@@ -1,0 +1,127 @@
+"""`orbweaver sample`: a part of a dataset that a simulation can carry."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+
+from orbweaver.cli.terminal import err, out, print_json, show, table
+from orbweaver.core.errors import UsageError
+
+MEASURES = ("topic", "node")
+
+if TYPE_CHECKING:
+    from orbweaver.pipeline.sample.run import Report
+
+
+def sample(
+    method: Annotated[str, typer.Argument(help="How to choose; see the list below.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A dataset, as `orbweaver ingest` makes it.")
+    ],
+    out_folder: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where the sample goes, all or none.")
+    ],
+    nodes: Annotated[
+        int | None,
+        typer.Option(help="How many; a limit where the method itself says how many there are."),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(help="To begin with: nodes for bfs [10], topics for seed-universe [250]."),
+    ] = None,
+    topics: Annotated[
+        int | None,
+        typer.Option(help="How many to keep: seed-universe [100], random-topics [3000]."),
+    ] = None,
+    along: Annotated[
+        str | None,
+        typer.Option(help="Where bfs goes on to: followed, followers or both. [followed]"),
+    ] = None,
+    topics_are_nodes: Annotated[
+        bool | None,
+        typer.Option(
+            "--topics-are-nodes/--topics-are-apart",
+            help="Is a topic a node's name, as in a social graph? [default: as ingested]",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same sample.")] = 0,
+    master: Annotated[
+        str | None, typer.Option(help="Spark master or Connect URL. [default: local[*]]")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
+    ] = False,
+) -> None:
+    """Take a sample of a dataset by one of the papers' methods.
+
+    Prints how far the sample's degrees are like the source's, as the papers check it: the
+    share of topics with at least so many subscribers, of nodes with at least so many
+    subscriptions.
+
+    Methods:
+
+    - `bfs`: breadth-first from some random nodes until there are --nodes of them. Many
+      seeds and one hop is what Vitis does, a few seeds and many hops OMen.
+    - `seed-universe`: all who subscribe to one of --seeds random topics, and the --topics
+      most wanted among them (Rappel).
+    - `random-topics`: --topics random topics and all their subscribers (Magnet).
+    - `uniform`: --nodes random nodes with all their subscriptions.
+    - `machines`: --nodes random nodes that are up when a churn trace begins (OMen).
+
+    Examples:
+
+        orbweaver sample bfs twitter --nodes 10000 --seeds 5 --out tw10k
+
+        orbweaver sample seed-universe groups --seeds 250 --topics 100 --out groups100
+
+        orbweaver sample machines cluster --nodes 1000 --seed 7 --out churn1000 --json
+    """
+    try:
+        from orbweaver.pipeline.sample.methods import build_settings
+        from orbweaver.pipeline.sample.run import check
+        from orbweaver.pipeline.sample.run import sample as run
+        from orbweaver.pipeline.session import spark_session
+    except ImportError:
+        raise UsageError("this needs the lab install: pip install 'orbweaver[lab]'") from None
+    given = {"nodes": nodes, "seeds": seeds, "topics": topics, "along": along}
+    settings = build_settings(method, seed, given)
+    check(folder, out_folder, settings)
+    with err.status(f"sampling {folder}"):
+        report = run(spark_session(master), folder, out_folder, settings, topics_are_nodes)
+    if json:
+        print_json(dataclasses.asdict(report))
+    else:
+        print_report(report)
+
+
+def print_report(report: Report) -> None:
+    settings = report.settings
+    out.print(
+        f"{settings['method']} of {report.source}, seed {settings['seed']}, to {report.out}",
+        soft_wrap=True,
+    )
+    grid = table("", "table", "rows", box=box.SIMPLE_HEAD)
+    for name, rows in report.tables.items():
+        grid.add_row(f"{name}/", show(rows))
+    out.print(grid)
+    if report.hops:
+        out.print(f"furthest from a seed: {report.hops} hop{'s' if report.hops > 1 else ''}")
+    if not report.ccdf:
+        return
+    columns = [(measure, which) for measure in MEASURES for which in ("source", "sample")]
+    shares = table(
+        "share of topics with at least so many subscribers, of nodes with so many subscriptions",
+        "",
+        *(f"{measure}s, {which}" for measure, which in columns),
+        box=box.SIMPLE_HEAD,
+    )
+    found = {(row["measure"], row["degree"]): row for row in report.ccdf}
+    for degree in sorted({row["degree"] for row in report.ccdf}):
+        cells = (found.get((measure, degree), {}).get(which) for measure, which in columns)
+        shares.add_row(show(degree), *(f"{cell:.3g}" if cell else "-" for cell in cells))
+    out.print(shares)

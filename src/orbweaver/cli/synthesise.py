@@ -1,0 +1,164 @@
+"""`orbweaver synthesise`: a workload out of a paper's model."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from orbweaver.cli.terminal import err, out, print_json
+from orbweaver.core.errors import UsageError
+
+MAGNET = "Categories and hierarchies (Vitis, Magnet)"
+TRAFFIC = "Rates and churn"
+
+
+def synthesise(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="uniform, zipf:A, rss, nyse, exponential:S; vitis-random, vitis-low, vitis-high; "
+            "multi-modal, spatial, hierarchical; omen-unif, omen-zipf, omen-expo.",
+        ),
+    ],
+    out_dir: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            help="Folder for the Parquet tables subscriptions, rates and, if asked for, churn.",
+        ),
+    ],
+    nodes: Annotated[
+        int | None, typer.Option(help="Number of nodes. [default: the paper's]")
+    ] = None,
+    topics: Annotated[
+        int | None, typer.Option(help="Number of topics. [default: the paper's]")
+    ] = None,
+    subscriptions_per_node: Annotated[
+        str | None,
+        typer.Option(
+            help="S, MIN:MAX, or powerlaw:MIN:MAX:A; for spatial and hierarchical the mean "
+            "(Magnet's t and Z). [default: the paper's]"
+        ),
+    ] = None,
+    categories: Annotated[
+        int | None,
+        typer.Option(help="Categories or buckets of topics (b_n).", rich_help_panel=MAGNET),
+    ] = None,
+    categories_per_node: Annotated[
+        int | None,
+        typer.Option(help="How many of them a node chooses (b_p).", rich_help_panel=MAGNET),
+    ] = None,
+    alpha: Annotated[
+        float | None,
+        typer.Option(help="multi-modal: power law inside a category.", rich_help_panel=MAGNET),
+    ] = None,
+    init_frac: Annotated[
+        float | None,
+        typer.Option(
+            help="hierarchical: share of subscriptions drawn at first.", rich_help_panel=MAGNET
+        ),
+    ] = None,
+    homophily: Annotated[
+        float | None,
+        typer.Option(help="hierarchical: lambda, how near new topics are.", rich_help_panel=MAGNET),
+    ] = None,
+    alpha0: Annotated[
+        float | None,
+        typer.Option(help="hierarchical: power law of the first topics.", rich_help_panel=MAGNET),
+    ] = None,
+    rates: Annotated[
+        str, typer.Option(help="uniform or powerlaw:A.", rich_help_panel=TRAFFIC)
+    ] = "uniform",
+    churn: Annotated[
+        str | None,
+        typer.Option(
+            help="exponential:ON:OFF, in mean seconds up and down.", rich_help_panel=TRAFFIC
+        ),
+    ] = None,
+    duration: Annotated[
+        float, typer.Option(help="Seconds of churn.", rich_help_panel=TRAFFIC)
+    ] = 1000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same tables.")] = 0,
+    master: Annotated[
+        str | None, typer.Option(help="Spark master or Spark Connect URL. [default: local[*]]")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
+    ] = False,
+) -> None:
+    """Make a workload out of a paper's model, of any size.
+
+    A node's subscriptions depend on the seed and its number alone, so the tables are the
+    same on a laptop and on a cluster. Without options a model has the settings of its paper.
+
+    Examples:
+
+        orbweaver synthesise rss --nodes 10000 --topics 1000 --subscriptions-per-node 10:30
+        --out workload
+
+        orbweaver synthesise multi-modal --categories 50 --categories-per-node 5
+        --rates powerlaw:0.75 --out workload
+
+        orbweaver synthesise spatial --nodes 10000000 --churn exponential:300:75 --out big
+
+        orbweaver simulate --overlay spidercast --subscriptions workload/subscriptions
+    """
+    given = {
+        "nodes": nodes, "topics": topics, "subscriptions_per_node": subscriptions_per_node,
+        "categories": categories, "categories_per_node": categories_per_node, "alpha": alpha,
+        "init_frac": init_frac, "homophily": homophily, "alpha0": alpha0,
+    }  # fmt: skip
+    started = time.monotonic()
+    made = _run(model, given, rates, churn, duration, seed, master, out_dir)
+    seconds = time.monotonic() - started
+    if json:
+        print_json(made | {"seconds": round(seconds, 3)})
+        return
+    rows = ", ".join(f"{count:,} {name}" for name, count in made["rows"].items())
+    out.print(f"{out_dir}: {rows} in {seconds:.1f} s", soft_wrap=True)
+
+
+def _run(
+    model: str,
+    given: dict[str, Any],
+    rates: str,
+    churn: str | None,
+    duration_s: float,
+    seed: int,
+    master: str | None,
+    out_dir: Path,
+) -> dict[str, Any]:
+    try:
+        from orbweaver.pipeline.session import spark_session
+        from orbweaver.pipeline.synthesise import stage
+        from orbweaver.pipeline.synthesise.catalog import Recipe, build, make_plan
+        from orbweaver.pipeline.synthesise.output import check_out, write_tables
+        from orbweaver.pipeline.synthesise.traffic import Rates, parse_churn
+    except ImportError as error:
+        raise UsageError(
+            f"synthesise needs the lab install: pip install 'orbweaver[lab]' ({error.name})"
+        ) from None
+    # All that can be wrong is found out before Spark starts.
+    plan = make_plan(model, given)
+    check_out(out_dir)
+    built = build(plan, seed)
+    law = Rates(rates, plan.topics, seed)
+    on_off = None if churn is None else parse_churn(churn, duration_s, seed)
+    recipe = Recipe(plan, seed, rates, churn, None if churn is None else duration_s)
+    with err.status("starting Spark") as status:
+        spark = spark_session(master, "orbweaver synthesise")
+        status.update(f"drawing {plan.nodes:,} nodes")
+        tables = {
+            "subscriptions": stage.subscriptions(spark, plan.nodes, built),
+            "rates": stage.rates(spark, plan.topics, law),
+        }
+        if on_off is not None:
+            tables["churn"] = stage.churn(spark, plan.nodes, on_off)
+        rows = write_tables(out_dir, tables, recipe)
+    made: dict[str, Any] = msgspec.to_builtins(recipe)
+    return {"out": str(out_dir), "rows": rows} | made

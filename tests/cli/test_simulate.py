@@ -1,0 +1,287 @@
+"""`orbweaver simulate` as a person or a script runs it; a mistake is one line and exit code 2."""
+
+import csv
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from orbweaver.metrics.summary import MEANING
+from orbweaver.records.writers import read_records
+from orbweaver.study.run import Result
+
+COMMAND = str(Path(sys.executable).with_name("orbweaver"))
+SMALL = "--overlay spidercast --nodes 20 --topics 5 --subscriptions-per-node 2 --warmup-ms 2000"
+
+FILES = {
+    "short.csv": b"node,topic\na,b\nc\n",
+    "latin.csv": b"node,topic\na,caf\xe9\n",
+    "text.gz": b"1 2\n3 4\n",
+    "text.parquet": b"node,topic\na,b\n",
+    "churn.csv": b"time,node,kind\n5,0,join\n6,zoe,leave\n",
+    "matrix.txt": b"0 1\n2\n",
+    "latin.txt": b"\xe9 1\n2 0\n",
+    "broken.toml": b"overlay = \n",
+    "typo.toml": b"overlay = 'random'\n[workload]\nnodess = 3\n",
+    "full/thesis.tex": b"years of work",
+}
+# Given alone, and given after what is right.
+ALONE = [
+    ("", "name an overlay with --overlay"),
+    ("--overlay spidercats", "there is no overlay 'spidercats': did you mean 'spidercast'?"),
+    ("--overlay nowhere:Thing", "cannot load overlay 'nowhere:Thing'"),
+    ("--overlay .x:Thing", "cannot load overlay '.x:Thing'"),
+    ("none.toml", "none.toml: no such file"),
+    ("full", "full"),
+    ("broken.toml", "broken.toml is not valid TOML"),
+    ("typo.toml", "unknown setting 'nodess' in [workload]: did you mean 'nodes'?"),
+]
+ADDED = [
+    ("--set kgg=3", "no parameter 'kgg': did you mean 'kg'?"),
+    ("--set kg=-1", "parameter 'kg' of overlay 'spidercast': expected `int` >= 0"),
+    ("--set kg", "--set takes NAME=VALUE, not 'kg'"),
+    ("--nodes 0", "'workload.nodes': expected `int` >= 1"),
+    ("--nodes few", "--nodes"),
+    ("--subscriptions-per-node 9", "cannot subscribe to 9 different topics out of 5"),
+    ("--subscriptions-per-node 3:2", "'3:2' is not a range"),
+    ("--popularity zopf:1", "unknown popularity 'zopf:1': did you mean 'zipf:A'?"),
+    ("--popularity zipf:x", "popularity 'zipf:x' needs a number"),
+    ("--loss 1.5", "'faults.loss': expected `float` <= 1.0"),
+    ("--warmup-ms -1", "'run.warmup_ms'"),
+    ("--nope", "No such option: --nope"),
+    ("one.toml two.toml", "two.toml"),
+    ("--subscriptions none.csv", "none.csv: no such file"),
+    ("--subscriptions short.csv", "short.csv, line 3: 1 cells where the header has 2"),
+    ("--subscriptions latin.csv", "latin.csv is not UTF-8 text"),
+    ("--subscriptions text.parquet", "text.parquet is not a Parquet file"),
+    ("--churn churn.csv", "churn.csv, line 3: there is no node 'zoe'"),
+    ("--churn exponential:0:3", "'churn.on_ms': expected `float` > 0.0"),
+    ("--churn exponential:inf:3", "churn"),
+    ("--latency none.txt", "none.txt: no such file"),
+    ("--latency matrix.txt", "matrix.txt, line 2: 1 numbers where line 1 has 2"),
+    ("--latency latin.txt", "latin.txt"),
+    ("--latency text.gz", "text.gz"),
+    ("--latency full", "full"),
+    ("--latency constant:-1", "'latency.ms': expected `float` >= 0.0"),
+    ("--latency constant:inf", "latency"),
+    ("--latency uniform:5:1", "high_ms 1 is below low_ms 5"),
+    ("--links-out no/links.csv", "no/links.csv: there is no folder no"),
+    ("--links-out full", "full"),
+    ("--records-out no/out", "no/out: there is no folder no"),
+    ("--records-out full", "full holds other things, 'thesis.tex' for one"),
+    ("--records-format xml", "unknown records format 'xml'"),
+]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every test works in a folder of its own, with names as short as a person's."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(arguments: str) -> subprocess.CompletedProcess[str]:
+    line = [COMMAND, "simulate", *arguments.split()]
+    return subprocess.run(line, capture_output=True, text=True, timeout=100)
+
+
+def result(arguments: str) -> dict[str, Any]:
+    done = run(f"{arguments} --json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "", "progress is for terminals"
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def table(name: str) -> list[list[str]]:
+    with Path(name).open(newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_json_has_every_key() -> None:
+    found = result(SMALL)
+    assert set(found) == {field.name for field in msgspec.structs.fields(Result)}
+    assert set(found["metrics"]) == set(MEANING)
+    assert (found["overlay"], found["nodes"], found["topics"]) == ("spidercast", 20, 5)
+    assert found["complete"] is True
+
+
+def test_without_json_a_table_with_every_metric() -> None:
+    done = run(SMALL)
+    assert done.returncode == 0
+    assert all(key in done.stdout for key in MEANING)
+    assert done.stderr == ""
+
+
+def test_progress_shows_on_a_terminal() -> None:
+    terminal, child = pty.openpty()
+    line = [COMMAND, "simulate", *SMALL.split()]
+    env = os.environ | {"TERM": "xterm"}
+    subprocess.run(line, stdout=subprocess.DEVNULL, stderr=child, env=env, check=True, timeout=100)
+    os.close(child)
+    shown = os.read(terminal, 65_536)
+    os.close(terminal)
+    assert b"simulating spidercast" in shown
+
+
+def test_the_seed_decides() -> None:
+    first, again, other = (result(f"{SMALL} --seed {seed}") for seed in (7, 7, 8))
+    assert first["digest"] == again["digest"] != other["digest"]
+    assert first | {"wall_seconds": 0} == again | {"wall_seconds": 0}
+
+
+def test_options_override_the_scenario() -> None:
+    Path("s.toml").write_text(
+        "overlay='spidercast'\nname='mine'\nparams={kg=2}\n"
+        "[workload]\nnodes=30\ntopics=6\nsubscriptions_per_node=2\n[run]\nwarmup_ms=2000\n"
+    )
+    plain = result("s.toml")
+    assert (plain["name"], plain["nodes"], plain["topics"]) == ("mine", 30, 6)
+    assert plain["params"] == {"kg": 2}
+    other = result("s.toml --nodes 25 --events-per-topic 1 --set kr=1")
+    assert (other["nodes"], other["topics"], other["metrics"]["publications"]) == (25, 6, 6)
+    assert other["params"] == {"kg": 2, "kr": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "params"),
+    [
+        ("--overlay random", {}),
+        ("--overlay random --set random=4", {"random": 4}),
+        ("--overlay spidercast", {"kg": 2}),
+    ],
+)
+def test_parameters_stay_with_their_overlay(options: str, params: dict[str, Any]) -> None:
+    Path("s.toml").write_text("overlay='spidercast'\nparams={kg=2}\n[workload]\nnodes=20\n")
+    assert result(f"s.toml {options}")["params"] == params
+
+
+def test_links_out_names_each_link_once() -> None:
+    found = result(f"{SMALL} --links-out links.csv")
+    header, *rows = table("links.csv")
+    assert header == ["a", "b"]
+    assert len(rows) == len({frozenset(row) for row in rows}) == found["metrics"]["links"]
+    assert {end for row in rows for end in row} <= {str(i) for i in range(20)}
+
+
+def test_own_subscriptions_keep_their_names() -> None:
+    rows = [f"node-{i},topic/{t}" for i in range(12) for t in (i % 3, (i + 1) % 3)]
+    Path("mine.csv").write_text("\n".join(["node,topic", *rows, ""]))
+    found = result("--overlay spidercast --subscriptions mine.csv --links-out links.csv")
+    assert (found["nodes"], found["topics"]) == (12, 3)
+    ends = {end for row in table("links.csv")[1:] for end in row}
+    assert ends == {f"node-{i}" for i in range(12)}
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet", None])
+def test_records_out_are_the_run(format: str | None) -> None:
+    option = f"--records-format {format}" if format else ""
+    found = result(f"{SMALL} --records-out out {option}")
+    assert {path.suffix for path in Path("out").iterdir()} == {f".{format or 'parquet'}"}
+    assert read_records(Path("out")).digest() == found["digest"]
+
+
+@pytest.mark.parametrize(
+    ("form", "low", "high"),
+    [
+        ("constant:20", 20, 20),
+        ("uniform:30:40", 30, 40),
+        ("matrix.txt", 50, 50),
+        ("places.csv", 10, 10),
+    ],
+)
+def test_forms_of_latency(form: str, low: float, high: float) -> None:
+    """The matrix holds round trips; the places are a triangle with sides of 10."""
+    Path("matrix.txt").write_text("0 100 100\n100 0 100\n100 100 0\n")
+    Path("places.csv").write_text("node,x,y\na,0,0\nb,10,0\nc,5,8.660254\n")
+    Path("three.csv").write_text("node,topic\na,t\nb,t\nc,t\n")
+    found = result(f"--overlay random --subscriptions three.csv --latency {form}")["metrics"]
+    assert found["deliveries"] == 6
+    assert low <= found["delay_ms_mean"] / found["delay_hops_mean"] <= high
+
+
+@pytest.mark.parametrize("form", ["churn.csv", "exponential:4:1"])
+def test_forms_of_churn(form: str) -> None:
+    Path("churn.csv").write_text("time,node,kind\n1500,3,crash\n1800,3,join\n")
+    result(f"{SMALL} --churn {form} --records-out out --records-format csv")
+    changes = [row for row in table("out/nodes.csv")[1:] if row[0] != "0"]
+    if form == "churn.csv":
+        assert changes == [["1500", "3", "crash"], ["1800", "3", "join"]]
+    else:
+        assert len(changes) > 10
+        assert {kind for _, _, kind in changes} == {"join", "leave"}
+
+
+def test_loss_is_counted() -> None:
+    result(f"{SMALL} --loss 0.2 --records-out out --records-format csv")
+    assert int(dict(table("out/drops.csv"))["loss"]) > 50
+
+
+def test_a_run_stopped_by_its_limit_says_so() -> None:
+    Path("s.toml").write_text("overlay='random'\n[workload]\nnodes=20\n[run]\nevents_max=100\n")
+    done = run("s.toml --json")
+    assert done.returncode == 1
+    assert "numbers are of that part" in done.stderr
+    assert json.loads(done.stdout)["complete"] is False
+
+
+def test_an_interrupt_leaves_no_files(here: Path) -> None:
+    Path("marked.py").write_text(
+        "from pathlib import Path\n"
+        "from orbweaver.overlays.baselines.counted import RandomLinks\n"
+        "class Marked(RandomLinks):\n"
+        "    name = 'marked'\n"
+        "    def wake(self, timer):\n"
+        "        Path('running').touch()\n"
+        "        super().wake(timer)\n"
+    )
+    options = "--overlay marked:Marked --nodes 50 --warmup-ms 900000000 --json"
+    line = [COMMAND, "simulate", *options.split(), "--links-out", "l.csv", "--records-out", "out"]
+    child = subprocess.Popen(
+        line,
+        env=os.environ | {"PYTHONPATH": str(here), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A parent in the background may have had interrupts switched off for its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    while not Path("running").exists() and child.poll() is None:
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=100)
+    assert child.returncode == 130
+    assert out == ""
+    assert err.splitlines() == ["orbweaver: interrupted; files are whole or not there"]
+    assert sorted(path.name for path in here.iterdir()) == ["marked.py", "running"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("mistakes")
+    for name, data in FILES.items():
+        (made / name).parent.mkdir(exist_ok=True)
+        (made / name).write_bytes(data)
+    return made
+
+
+@pytest.mark.parametrize(("arguments", "message"), ALONE + ADDED)
+def test_a_mistake_is_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, message: str
+) -> None:
+    monkeypatch.chdir(folder)
+    done = run(arguments if (arguments, message) in ALONE else f"{SMALL} {arguments}")
+    assert message in done.stderr
+    assert done.stderr.startswith("orbweaver: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert {path.name for path in folder.iterdir()} == {name.split("/")[0] for name in FILES}

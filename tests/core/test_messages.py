@@ -1,0 +1,153 @@
+import types
+from contextlib import suppress
+from typing import Union, get_args, get_origin
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orbweaver.core.errors import ProtocolError
+from orbweaver.core.ids import NodeId
+from orbweaver.core.messages import PURPOSES, Carrier, Codec, Event
+from orbweaver.core.topics import Interest, TopicTable
+from orbweaver.gossip.dissemination import Prune, Push
+from orbweaver.gossip.maintenance import Leave, Redirect
+from orbweaver.gossip.tasked_mesh import Heartbeat
+from orbweaver.overlays.catalog import OVERLAYS
+
+TABLE = TopicTable(["news", "news/sport", "größe", "t4", "t5"])
+CASES = [
+    pytest.param(overlay, message, id=f"{overlay.name}-{message.__name__}")
+    for overlay in OVERLAYS.values()
+    for message in overlay.messages
+]
+
+LEAVES = {
+    int: st.integers(-(2**63), 2**64 - 1),
+    str: st.text(st.characters(codec="utf-8"), max_size=5),
+    bytes: st.binary(max_size=5),
+    Interest: st.integers(0, 2**5 - 1).map(TABLE.of_mask),
+    type(None): st.none(),
+}
+
+
+def values_of(hint):
+    """Any value that a field with this type can have."""
+    hint = getattr(hint, "__supertype__", hint)
+    if hint in LEAVES:
+        return LEAVES[hint]
+    if get_origin(hint) in (types.UnionType, Union):
+        return st.one_of(*map(values_of, get_args(hint)))
+    if get_origin(hint) is tuple:
+        *items, last = get_args(hint)
+        if last is Ellipsis:
+            return st.lists(values_of(items[0]), max_size=3).map(tuple)
+        return st.tuples(*map(values_of, get_args(hint)))
+    fields = msgspec.structs.fields(hint)
+    return st.builds(hint, *(values_of(field.type) for field in fields))
+
+
+@pytest.mark.parametrize(("overlay", "message"), CASES)
+def test_every_message_survives_the_wire(overlay, message):
+    codec = Codec(overlay.messages, TABLE)
+
+    @settings(deadline=None, max_examples=30)
+    @given(values_of(message))
+    def survives(sample):
+        back = codec.decode(codec.encode(sample))
+        assert type(back) is message
+        assert back == sample
+
+    survives()
+
+
+@pytest.mark.parametrize(("overlay", "message"), CASES)
+def test_every_message_says_what_it_is_for(overlay, message):
+    assert message.purpose in PURPOSES
+    assert message.carries == issubclass(message, Carrier) == (message.purpose == "data")
+
+
+def test_an_interest_is_numbered_anew_by_the_receiver():
+    near, far = TopicTable(["a", "b", "c"]), TopicTable(["c"])
+    sent = Codec([Heartbeat], near).encode(Heartbeat((), near.interest(["b", "c"])))
+    got = Codec([Heartbeat], far).decode(sent).interest
+    assert sorted(got) == ["b", "c"]
+    assert got == far.interest(["c", "b"])
+    assert got.mask == 0b11
+
+
+def test_an_interest_goes_as_names_in_compact_arrays():
+    sent = Codec([Heartbeat], TABLE).encode(Heartbeat((), TABLE.interest(["news"])))
+    assert msgspec.msgpack.decode(sent) == ["heartbeat", [], ["news"]]
+
+
+def test_a_stream_is_named_by_publisher_epoch_and_topic():
+    assert Event("t", NodeId(3), 17, 5, b"x").stream == (3, 17, "t")
+
+
+def test_a_stranger_cannot_fill_the_topic_table():
+    codec = Codec([Heartbeat], TopicTable(limit=2))
+    with pytest.raises(ProtocolError, match="more than 2"):
+        codec.decode(msgspec.msgpack.encode(["heartbeat", [], ["a", "b", "c"]]))
+
+
+def test_what_is_no_message_cannot_be_encoded():
+    with pytest.raises(TypeError, match="object"):
+        Codec([Prune], TABLE).encode(Prune(object()))
+
+
+UNDECODABLE = {
+    "nothing": b"",
+    "cut short": Codec([Prune], TABLE).encode(Prune("news"))[:-1],
+    "too long": Codec([Prune], TABLE).encode(Prune("news")) + b"\x00",
+    "no array": b"\xc0",
+    "unknown tag": msgspec.msgpack.encode(["nonsense", 1]),
+    "of another overlay": msgspec.msgpack.encode(["ring-leave"]),
+    "a field too few": msgspec.msgpack.encode(["redirect", 0, 1]),
+    "wrong type": msgspec.msgpack.encode(["leave", "all"]),
+    "interest not a list": msgspec.msgpack.encode(["heartbeat", [], "news"]),
+    "interest of numbers": msgspec.msgpack.encode(["heartbeat", [], [1, 2]]),
+    "bad utf-8 in a topic": b"\x92\xa5prune\xa1\xff",
+    "bad utf-8 in an interest": b"\x93\xa9heartbeat\x90\x91\xa1\xff",
+    "too deep": b"\x93\xa9heartbeat\x90" + b"\x91" * 100_000,
+    "unhashable map key": b"\x93\xa9heartbeat\x90\x81\x80\x01",
+}
+
+
+@pytest.mark.parametrize("data", UNDECODABLE.values(), ids=UNDECODABLE.keys())
+def test_undecodable_bytes_are_the_fault_of_the_peer(data):
+    with pytest.raises(ProtocolError):
+        Codec(OVERLAYS["spidercast"].messages, TABLE).decode(data)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS.values(), ids=OVERLAYS.keys())
+def test_random_bytes_decode_or_raise_a_protocol_error(overlay):
+    codec = Codec(overlay.messages, TopicTable(limit=100))
+
+    @settings(deadline=None)
+    @given(st.binary(max_size=60))
+    def holds(data):
+        with suppress(ProtocolError):
+            assert type(codec.decode(data)) in overlay.messages
+
+    holds()
+
+
+VALID = [
+    Heartbeat((), TABLE.interest(["news", "t4"])),
+    Push(Event("news", NodeId(300), 1000, 7, b"payload"), 3, 250),
+    Redirect(1, NodeId(70_000), TABLE.interest(["t5"])),
+    Leave(None),
+]
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from(VALID), st.lists(st.tuples(st.integers(0, 60), st.integers(0, 255))))
+def test_damaged_messages_decode_or_raise_a_protocol_error(message, damages):
+    codec = Codec(OVERLAYS["spidercast"].messages, TopicTable(limit=100))
+    data = bytearray(codec.encode(message))
+    for place, byte in damages:
+        data[place % len(data)] = byte
+    with suppress(ProtocolError):
+        assert type(codec.decode(bytes(data))) in OVERLAYS["spidercast"].messages

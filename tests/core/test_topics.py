@@ -1,0 +1,50 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orbweaver.core.errors import ProtocolError
+from orbweaver.core.topics import NOTHING, TopicTable
+
+NAMES = [f"t{i}" for i in range(12)]
+name_sets = st.sets(st.sampled_from(NAMES))
+
+
+def test_topics_are_numbered_as_they_are_first_seen():
+    table = TopicTable(["b", "a", "b"])
+    assert [table.number(t) for t in ("a", "c", "b", "c")] == [1, 2, 0, 2]
+    assert [table.name(i) for i in range(len(table))] == ["b", "a", "c"]
+    assert table.bit("c") == 0b100
+
+
+def test_the_table_stops_at_its_limit_but_still_knows_what_it_knew():
+    table = TopicTable(["a", "b"], limit=2)
+    with pytest.raises(ProtocolError, match="more than 2"):
+        table.number("c")
+    assert (len(table), table.number("b")) == (2, 1)
+
+
+def test_an_interest_is_iterated_in_the_order_of_numbers_and_without_repeats():
+    table = TopicTable(NAMES)
+    interest = table.interest(["t3", "t1", "t3"])
+    assert list(interest) == ["t1", "t3"]
+    assert repr(interest) == "Interest(t1, t3)"
+
+
+@settings(deadline=None)
+@given(name_sets, name_sets)
+def test_an_interest_behaves_like_a_set(one, other):
+    table = TopicTable(NAMES)
+    a, b = table.interest(sorted(one)), table.interest(sorted(other, reverse=True))
+    assert (a == b) == (one == other)
+    assert (len(a), bool(a)) == (len(one), bool(one))
+    assert {t for t in NAMES if t in a} == one
+    assert (a.mask & b.mask).bit_count() == len(one & other)
+    assert table.of_mask(a.mask | b.mask).topics == table.interest(one | other).topics
+    if one == other:
+        assert hash(a) == hash(b)
+
+
+def test_no_topics_are_nothing():
+    assert TopicTable().interest([]) == NOTHING
+    assert NOTHING != 0
+    assert not NOTHING

@@ -1,0 +1,227 @@
+from collections import Counter
+
+import pytest
+
+from orbweaver.core.topics import NOTHING, TopicTable
+from orbweaver.gossip.cyclon import Cyclon, Descriptor, Shuffle, ShuffleReply
+from tests.gossip.fake_outbox import Clock, FakeOutbox, Pump, make_context
+
+TABLE = TopicTable("abc")
+A, B = TABLE.interest("a"), TABLE.interest("b")
+
+
+def make(me=0, view_size=4, shuffle_size=3, outbox=None, describe=None):
+    outbox = outbox or FakeOutbox()
+    describe = describe or (lambda: Descriptor(me, A, 1, 0))
+    context = make_context(me, outbox, TABLE)
+    return Cyclon(context, describe, view_size, shuffle_size, period_ms=100), outbox
+
+
+def known(cyclon):
+    return {peer for peer, _ in cyclon.entries()}
+
+
+def entries(*nodes, age=0, version=1, interest=B):
+    return tuple(Descriptor(n, interest, version, age) for n in nodes)
+
+
+def fed(*nodes, **options):
+    """A Cyclon that has these in its view, all heard from."""
+    cyclon, outbox = make(**options)
+    cyclon.on_shuffle_reply(50, ShuffleReply(entries(*nodes)))
+    return cyclon, outbox
+
+
+def test_it_starts_by_asking_its_contacts_and_cycles_from_a_random_phase():
+    cyclon, outbox = make(me=0)
+    cyclon.start([1, 0, 2])
+    assert known(cyclon) == {1, 2}
+    assert cyclon.interest_of(1) == NOTHING
+    assert outbox.take() == [(n, Shuffle((Descriptor(0, A, 1, 0),))) for n in (1, 2)]
+    assert 1 <= outbox.timers[Cyclon.TIMER] <= 100
+
+
+def test_contacts_do_not_overfill_the_view():
+    cyclon, _ = make(view_size=4)
+    cyclon.start(range(1, 10))
+    assert len(known(cyclon)) <= 4
+
+
+def test_a_cycle_takes_out_the_oldest_and_sends_it_a_fresh_self_among_random_others():
+    cyclon, outbox = fed(1, 2)
+    cyclon.on_shuffle_reply(50, ShuffleReply(entries(3, age=5)))
+    cyclon.wake()
+    [(partner, message)] = outbox.take()
+    assert partner == 3
+    assert known(cyclon) == {1, 2}
+    assert message.entries[0] == Descriptor(0, A, 1, 0)
+    assert {(e.node, e.age) for e in message.entries[1:]} == {(1, 1), (2, 1)}
+    assert outbox.timers[Cyclon.TIMER] == 100
+
+
+def test_an_empty_view_only_waits():
+    cyclon, outbox = make()
+    cyclon.wake()
+    assert outbox.take() == []
+    assert outbox.timers[Cyclon.TIMER] == 100
+
+
+def test_a_shuffle_is_answered_and_what_was_given_away_makes_room():
+    cyclon, outbox = fed(1, 2, 3, 4)
+    cyclon.on_shuffle(9, Shuffle(entries(9, 5, 6)))
+    [(to, reply)] = outbox.take()
+    assert to == 9
+    assert isinstance(reply, ShuffleReply)
+    given_away = {e.node for e in reply.entries[1:]}
+    assert len(given_away) == 3
+    assert given_away < {1, 2, 3, 4}
+    assert known(cyclon) == {9, 5, 6} | ({1, 2, 3, 4} - given_away)
+
+
+def test_the_answer_fills_free_places_before_it_replaces_anything():
+    cyclon, outbox = fed(1, 2, 3)
+    cyclon.wake()
+    [(partner, _)] = outbox.take()
+    cyclon.on_shuffle_reply(partner, ShuffleReply(entries(7, 8)))
+    assert known(cyclon) == {1, 2, 3} - {partner} | {7, 8}
+
+
+def test_unasked_entries_do_not_push_out_anything():
+    cyclon, _ = fed(1, 2, 3, 4)
+    cyclon.on_shuffle_reply(9, ShuffleReply(entries(7, 8)))
+    assert known(cyclon) == {1, 2, 3, 4}
+
+
+def test_a_node_keeps_no_entry_of_itself():
+    cyclon, _ = make(me=0)
+    cyclon.on_shuffle(1, Shuffle(entries(1, 0)))
+    assert known(cyclon) == {1}
+
+
+def test_a_contact_not_heard_from_is_not_passed_on():
+    cyclon, outbox = make()
+    cyclon.start([1, 2, 3])
+    outbox.take()
+    cyclon.wake()
+    [(_, message)] = outbox.take()
+    assert [e.node for e in message.entries] == [0]
+
+
+@pytest.mark.parametrize(
+    ("version", "age", "interest"),
+    [
+        (6, 9, A),  # a newer version, however old the entry
+        (5, 0, A),  # the same version, a younger entry
+        (5, 2, B),  # the same version, no younger
+        (4, 0, B),  # an older version, however young the entry
+    ],
+)
+def test_of_two_entries_the_newer_version_and_then_the_younger_wins(version, age, interest):
+    cyclon, _ = make()
+    cyclon.on_shuffle_reply(50, ShuffleReply(entries(1, version=5, age=2, interest=B)))
+    cyclon.on_shuffle_reply(50, ShuffleReply(entries(1, version=version, age=age, interest=A)))
+    assert cyclon.interest_of(1) == interest
+
+
+def test_entries_age_with_the_cycles_of_whoever_holds_them():
+    cyclon, outbox = fed(1, 2, 3, 4)
+    for _ in range(2):
+        cyclon.wake()
+    outbox.take()
+    cyclon.on_shuffle(9, Shuffle(()))
+    [(_, reply)] = outbox.take()
+    assert {e.age for e in reply.entries[1:]} == {2}
+
+
+def test_a_forgotten_peer_is_gone():
+    cyclon, _ = fed(1, 2)
+    cyclon.forget(1)
+    cyclon.forget(77)
+    assert known(cyclon) == {2}
+    assert cyclon.interest_of(1) is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "settled"),
+    [
+        ([3, 4], True),  # full
+        ([2, 3], False),  # growing
+        ([3, 3], True),  # no longer growing
+    ],
+)
+def test_a_view_is_settled_when_it_is_full_or_has_stopped_growing(sizes, settled):
+    cyclon, _ = make(view_size=4)
+    for size in sizes:
+        # Of each cycle's partner an entry comes back, as it does from a live one.
+        cyclon.on_shuffle_reply(50, ShuffleReply(entries(*range(1, size + 1))))
+        assert not cyclon.settled
+        cyclon.wake()
+    assert cyclon.settled == settled
+
+
+class Network:
+    """Nodes that each know only the one before, run by hand."""
+
+    def __init__(self, size, view_size, shuffle_size):
+        self.pump = Pump(Clock())
+        self.interests = dict.fromkeys(range(size), A)
+        self.versions = dict.fromkeys(range(size), 0)
+        self.nodes = {}
+        for n in range(size):
+            outbox = FakeOutbox(self.pump.clock)
+            cyclon, _ = make(n, view_size, shuffle_size, outbox, lambda n=n: self.describe(n))
+            self.nodes[n] = cyclon
+            self.pump.nodes[n] = (outbox, self.receiver(cyclon), lambda _, c=cyclon: c.wake())
+        for n, cyclon in self.nodes.items():
+            cyclon.start([(n - 1) % size])
+
+    def describe(self, n):
+        return Descriptor(n, self.interests[n], self.versions[n], 0)
+
+    @staticmethod
+    def receiver(cyclon):
+        handlers = {Shuffle: cyclon.on_shuffle, ShuffleReply: cyclon.on_shuffle_reply}
+        return lambda sender, message: handlers[type(message)](sender, message)
+
+
+def test_a_ring_of_contacts_becomes_a_random_graph():
+    network = Network(size=60, view_size=8, shuffle_size=4)
+    network.pump.run(until_ms=100 * 60)
+    views = {n: known(cyclon) for n, cyclon in network.nodes.items()}
+    assert all(len(view) >= 7 for view in views.values())
+    assert all(len(view) <= 8 and n not in view for n, view in views.items())
+    known_by = Counter(peer for view in views.values() for peer in view)
+    assert set(known_by) == set(views)
+    assert max(known_by.values()) <= 20
+    # In a random graph a view member is the node's ring neighbour with probability 1/59.
+    beside = sum((n - 1) % 60 in view for n, view in views.items())
+    assert beside <= 20
+    reached, front = {0}, {0}
+    for _ in range(4):
+        front = {peer for n in front for peer in views[n]} - reached
+        reached |= front
+    assert reached == set(views)
+
+
+@pytest.mark.parametrize("view_size", [8, 100], ids=["small views", "views of everybody"])
+def test_dead_nodes_vanish_from_all_views(view_size):
+    network = Network(size=40, view_size=view_size, shuffle_size=4)
+    network.pump.run(until_ms=100 * 40)
+    dead = {3, 14, 15, 26}
+    assert any(dead & known(cyclon) for cyclon in network.nodes.values())
+    for n in dead:
+        del network.pump.nodes[n]
+    network.pump.run(until_ms=100 * 140)
+    left = {n: dead & known(cyclon) for n, cyclon in network.nodes.items() if n not in dead}
+    assert not any(left.values()), left
+
+
+def test_a_change_of_interest_reaches_every_view():
+    network = Network(size=30, view_size=8, shuffle_size=4)
+    network.pump.run(until_ms=100 * 30)
+    network.interests[5] = B
+    network.versions[5] = 1
+    network.pump.run(until_ms=100 * 80)
+    seen = [c.interest_of(5) for c in network.nodes.values() if 5 in known(c)]
+    assert seen
+    assert all(interest == B for interest in seen)

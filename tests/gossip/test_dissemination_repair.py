@@ -1,0 +1,272 @@
+"""What is lost is announced, asked for and sent again."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orbweaver.core.messages import Event
+from orbweaver.core.seeds import generator
+from orbweaver.gossip.dissemination import (
+    Announce,
+    Dissemination,
+    Gone,
+    Graft,
+    Prune,
+    Push,
+    Sign,
+)
+from tests.gossip.dissemination_net import Net
+
+TRIANGLE = [(0, 1), (1, 2), (0, 2)]
+STREAM = (0, 0, "t")
+GRAFT_MS = Dissemination.GRAFT_MS
+
+
+def pruned_triangle():
+    """The tree 1-0-2, with 1-2 lazy, and event 0 of node 0 everywhere."""
+    net = Net(3, *TRIANGLE)
+    net.publish(0)
+    net.run(5000)
+    net.carried()
+    return net
+
+
+def seqs(node):
+    return [seq for _, seq, _ in node.got()]
+
+
+def test_an_announced_event_that_does_not_come_is_grafted():
+    net = pruned_triangle()
+    net.lose(Push, between=(0, 2))
+    net.publish(0)
+    net.run(GRAFT_MS // 2)
+    assert seqs(net.nodes[2]) == [0]
+    net.run(GRAFT_MS)
+    assert net.nodes[2].got()[1:] == [(0, 1, 2)]
+    assert net.carried(Graft) == [(2, 1)]
+    # The link over which it came is eager from now on, at both ends.
+    net.publish(0)
+    assert set(net.carried(Push)) == {(0, 1), (1, 2)}
+
+
+def test_an_announced_event_that_comes_by_itself_is_not_asked_for():
+    net = pruned_triangle()
+    net.publish(0)
+    net.run(5000)
+    carried = {type(message) for _, _, message in net.pump.carried}
+    assert carried == {Push, Announce}
+
+
+def test_a_gap_in_the_numbers_shows_what_is_missing():
+    net = Net(2, (0, 1))
+    net.lose(Push)
+    net.publish(0)
+    net.publish(0)
+    net.heal()
+    net.publish(0)
+    assert seqs(net.nodes[1]) == [2]
+    net.run(GRAFT_MS - 1)
+    assert seqs(net.nodes[1]) == [2]
+    net.run(1)
+    assert seqs(net.nodes[1]) == [2, 0, 1]
+    assert net.carried(Graft) == [(1, 0)]
+
+
+def test_the_last_event_is_not_lost_in_silence():
+    net = Net(2, (0, 1))
+    net.lose(Push)
+    net.publish(0)
+    net.heal()
+    net.run(Dissemination.SUMMARY_MS + GRAFT_MS)
+    assert seqs(net.nodes[1]) == [0]
+
+
+def test_the_last_event_is_not_lost_when_its_link_has_been_pruned_since():
+    # It was pushed while the link was eager, so it has never been announced over it.
+    net = Net(2, (0, 1))
+    net.lose(Push)
+    net.publish(0)
+    net.heal()
+    net.nodes[0].on_prune(1, Prune("t"))
+    net.run(20_000)
+    assert seqs(net.nodes[1]) == [0]
+
+
+def test_summaries_end():
+    net = Net(2, (0, 1))
+    net.publish(0)
+    net.run(10_000)
+    assert net.carried(Announce).count((0, 1)) == Dissemination.SUMMARY_ROUNDS
+    assert all(node.outbox.timers == {} for node in net.nodes)
+
+
+def test_an_event_published_before_there_was_a_link_is_announced_to_the_new_neighbour():
+    net = Net(3)
+    net.publish(0)
+    net.publish(0)
+    net.run(5000)
+    net.link(0, 1)
+    net.link(1, 2)
+    net.run(GRAFT_MS)
+    assert seqs(net.nodes[1]) == [0, 1]
+    assert seqs(net.nodes[2]) == [0, 1]
+    assert [hops for _, _, hops in net.nodes[2].got()] == [2, 2]
+
+
+def test_a_new_neighbour_is_told_the_newest_of_each_stream_on_its_topics():
+    net = Net(1, topics="tuv")
+    node = net.nodes[0]
+    for topic in "tttuv":
+        node.publish(topic, b"")
+    node.on_push(5, Push(Event("t", 9, 4, 6), 1, 30))
+    net.pump.clock.now = 70
+    node.outbox.take()
+    node.peer_up(1, net.table.interest("tu"))
+    signs = (Sign(STREAM, 2, 70), Sign((9, 4, "t"), 6, 100), Sign((0, 0, "u"), 0, 70))
+    assert node.outbox.take() == [(1, Announce(signs))]
+    node.peer_up(2, net.table.interest([]))
+    assert node.outbox.take() == []
+
+
+# -- GRAFT and GONE
+
+
+def test_a_graft_is_answered_with_what_is_held_and_young_enough():
+    net = Net(1)
+    node = net.nodes[0]
+    for now in (0, 100, 200):
+        net.pump.clock.now = now
+        node.publish("t", b"")
+    net.pump.clock.now = 300
+    node.on_graft(5, Graft(STREAM, (0, 1, 2, 7), age_ms_max=200))
+    assert node.outbox.take() == [
+        (5, Push(Event("t", 0, 0, 1), 1, 200)),
+        (5, Push(Event("t", 0, 0, 2), 1, 100)),
+        (5, Gone(STREAM, 1)),
+    ]
+
+
+def test_a_late_subscriber_is_told_that_the_past_is_gone_and_asks_no_more():
+    net = Net(2, topics="")
+    net.nodes[0].subscribe("t")
+    net.publish(0)
+    net.publish(0)
+    net.run(5000)
+    net.nodes[1].subscribe("t")
+    net.link(0, 1)
+    net.run(10)
+    net.publish(0)
+    net.run(5000)
+    assert seqs(net.nodes[1]) == [2]
+    assert net.carried(Graft) == [(1, 0)]
+    assert net.nodes[1].outbox.timers == {}
+
+
+def announced(net, node, holder, seq=0):
+    net.nodes[node].on_announce(holder, Announce((Sign(STREAM, seq, 0),)))
+
+
+def test_gone_settles_only_what_is_before_its_number():
+    net = Net(3)
+    announced(net, 2, 1, seq=3)
+    net.nodes[2].on_gone(1, Gone(STREAM, 2))
+    net.run(GRAFT_MS)
+    [(sender, to, graft)] = net.pump.carried
+    assert (sender, to, graft.stream, graft.seqs) == (2, 1, STREAM, (2, 3))
+
+
+def test_a_holder_that_keeps_an_event_no_longer_does_not_speak_for_the_others():
+    net = Net(3, *TRIANGLE)
+    net.pump.lost = lambda sender, to, message: isinstance(message, Push) and to == 2
+    net.publish(0)
+    net.heal()
+    net.nodes[1].unsubscribe("t")
+    net.nodes[1].subscribe("t")
+    announced(net, 2, 1)
+    net.run(20_000)
+    assert seqs(net.nodes[2]) == [0]
+
+
+def test_the_holders_are_asked_in_turn_and_not_for_ever():
+    net = Net(4, (2, 3), (2, 0), (2, 1))
+    net.lose(Push)
+    for holder in (0, 1):
+        announced(net, 2, holder)
+    net.run(60_000)
+    asked = [to for sender, to in net.carried(Graft) if sender == 2]
+    assert len(asked) == Dissemination.TRIES_MAX
+    assert asked == [0, 1, 0, 1, 0, 1]
+    assert net.nodes[2].outbox.timers == {}
+
+
+def test_the_pauses_between_tries_grow():
+    net = Net(3)
+    times = []
+    net.pump.lost = lambda sender, to, message: times.append(net.pump.clock.now)
+    announced(net, 2, 1)
+    assert net.nodes[2].outbox.timers == {Dissemination.TIMER_GRAFT: GRAFT_MS}
+    net.run(60_000)
+    assert times == [GRAFT_MS * n for n in (1, 2, 4, 7, 11, 16)]
+
+
+def test_an_event_that_was_given_up_is_asked_for_again_at_the_next_sign_of_it():
+    net = Net(3)
+    announced(net, 2, 1)
+    net.run(60_000)
+    net.carried()
+    net.run(60_000)
+    assert net.carried(Graft) == []
+    announced(net, 2, 1)
+    net.run(60_000)
+    assert len(net.carried(Graft)) == Dissemination.TRIES_MAX
+
+
+def test_what_is_missing_is_forgotten_with_the_topic():
+    net = Net(3)
+    announced(net, 2, 1)
+    net.nodes[2].unsubscribe("t")
+    net.run(5000)
+    assert net.carried() == []
+
+
+def test_what_comes_before_it_is_overdue_is_not_asked_for():
+    net = Net(3)
+    announced(net, 2, 1)
+    net.run(GRAFT_MS - 1)
+    net.nodes[2].on_push(0, Push(Event("t", 0, 0, 0), 1, 0))
+    net.run(5000)
+    assert net.carried(Graft) == []
+
+
+def test_a_graft_makes_a_pruned_link_eager():
+    net = Net(2, (0, 1))
+    net.nodes[0].on_prune(1, Prune("t"))
+    net.publish(0)
+    assert net.carried(Push) == []
+    net.nodes[0].on_graft(1, Graft(STREAM, (), 0))
+    net.publish(0)
+    assert net.carried(Push) == [(0, 1)]
+
+
+# -- faults, then healing
+
+
+@pytest.mark.parametrize("kinds", [(Push,), (Push, Announce, Graft, Gone, Prune)])
+@settings(deadline=None, max_examples=150, derandomize=True)
+@given(st.integers(3, 5), st.integers(0, 2**32), st.integers(1, 12))
+def test_after_losses_and_healing_everybody_has_everything_once(kinds, size, seed, events):
+    rng = generator("losses", seed)
+    extra = [(a, b) for a in range(size) for b in range(a) if rng.random() < 0.4]
+    links = {(n, int(rng.random() * n)) for n in range(1, size)} | set(extra)
+    net = Net(size, *sorted(links))
+    net.pump.lost = lambda sender, to, message: type(message) in kinds and rng.random() < 0.3
+    published = []
+    for _ in range(events):
+        event = net.publish(int(rng.random() * size))
+        published.append((event.publisher, event.seq))
+        net.run(50)
+    net.heal()
+    net.run(20_000)
+    for me, node in enumerate(net.nodes):
+        got = sorted((publisher, seq) for publisher, seq, _ in node.got())
+        assert got == sorted((p, s) for p, s in published if p != me)

@@ -1,0 +1,95 @@
+"""Overhead of uninteresting copies, and messages by purpose."""
+
+import math
+
+import pytest
+
+from orbweaver.core.ids import NodeId
+from orbweaver.core.messages import Event
+from orbweaver.gossip.cyclon import Shuffle
+from orbweaver.gossip.dissemination import Push
+from orbweaver.gossip.maintenance import Connect, Leave
+from orbweaver.metrics.traffic import (
+    control_messages_per_change,
+    overhead_by_node,
+    sent,
+    sent_bytes,
+    traffic_overhead,
+)
+from orbweaver.records import Recorder, Records
+
+
+@pytest.fixture
+def counted() -> Records:
+    """Sends noted at 100, 200 and 300; nodes change at 0, 0, 150 and 200."""
+    recorder = Recorder()
+    for time, node, kind in ((0, 0, "join"), (0, 1, "join"), (150, 2, "join"), (200, 1, "leave")):
+        recorder.node(time, NodeId(node), kind)
+    for time, connects, shuffles in ((100, 10, 1), (200, 14, 3), (300, 14, 8)):
+        recorder.count[Connect] = connects
+        recorder.count[Leave] = connects // 10
+        recorder.count[Shuffle] = shuffles
+        recorder.bytes[Connect] = 5 * connects
+        recorder.snapshot_sends(time)
+    return recorder.finish(300)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "build", "membership"),
+    [
+        (0, None, 15, 8),
+        (0, 100, 11, 1),
+        (100, 200, 4, 2),
+        (200, 300, 0, 5),
+        (100, None, 4, 7),
+    ],
+)
+def test_sent_between_two_moments(
+    counted: Records, start: int, end: int | None, build: int, membership: int
+) -> None:
+    assert sent(counted, start, end) == {"build": build, "membership": membership}
+
+
+def test_bytes_between_two_moments(counted: Records) -> None:
+    assert sent_bytes(counted, 100, 200) == {"build": 20, "membership": 0}
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [(0, None, 15 / 4), (0, 100, 11 / 2), (100, 200, 4 / 2)],
+)
+def test_control_messages_for_each_change(
+    counted: Records, start: int, end: int | None, expected: float
+) -> None:
+    assert control_messages_per_change(counted, start, end) == pytest.approx(expected)
+
+
+def test_without_changes_there_is_no_cost_of_one(counted: Records) -> None:
+    assert math.isnan(control_messages_per_change(counted, 200, 300))
+
+
+def test_the_same_moment_is_noted_once(counted: Records) -> None:
+    times = list(counted["sends"]["time_ms"])
+    assert times == sorted([100, 200, 300] * 3)
+
+
+@pytest.mark.parametrize(
+    ("copies", "by_node", "overall"),
+    [
+        ([], [], math.nan),
+        ([(0, True)], [0.0], 0.0),
+        ([(0, True), (0, False)], [0.5], 0.5),
+        ([(0, True), (1, False), (1, False), (1, True)], [0.0, 2 / 3], 1 / 3),
+    ],
+)
+def test_overhead_is_the_mean_of_the_nodes_shares(
+    copies: list[tuple[int, bool]], by_node: list[float], overall: float
+) -> None:
+    recorder = Recorder()
+    event = Event("a", NodeId(9), 0, 0)
+    recorder.published(0, event)
+    for node, interested in copies:
+        recorder.carried(1, NodeId(node), Push(event, 1, 0), interested)
+    records = recorder.finish(10)
+    assert overhead_by_node(records) == pytest.approx(by_node)
+    assert traffic_overhead(records) == pytest.approx(overall, nan_ok=True)

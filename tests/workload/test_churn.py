@@ -1,0 +1,110 @@
+"""Churn from models and from tables."""
+
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from statistics import fmean
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orbweaver.core.errors import UsageError
+from orbweaver.workload.churn import exponential_ms, load_churn, on_off, weibull_ms
+
+NODES = {"a": 0, "b": 1, "c": 2}
+
+
+@pytest.mark.parametrize("mean_ms", [50, 3000, 1e6])
+def test_mean_of_exponential_times(mean_ms: float) -> None:
+    rng = Random(11)
+    assert fmean(exponential_ms(rng, mean_ms) for _ in range(40_000)) == pytest.approx(
+        mean_ms, rel=0.03
+    )
+
+
+@pytest.mark.parametrize("shape", [0.5, 0.7, 1.0, 2.0])
+def test_mean_of_weibull_times(shape: float) -> None:
+    rng = Random(12)
+    assert fmean(weibull_ms(rng, 60_000, shape) for _ in range(40_000)) == pytest.approx(
+        60_000, rel=0.05
+    )
+
+
+def test_a_small_shape_is_heavy_tailed() -> None:
+    """With the same mean: mostly short times, and a few very long ones."""
+    rng = Random(13)
+    heavy = sorted(weibull_ms(rng, 1000, 0.5) for _ in range(4000))
+    light = sorted(weibull_ms(rng, 1000, 2.0) for _ in range(4000))
+    assert heavy[2000] < 500 < light[2000]
+    assert heavy[-1] > 3 * light[-1]
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    seed=st.integers(0, 2**32),
+    start=st.integers(0, 1000),
+    length=st.integers(0, 5000),
+    shape=st.sampled_from([None, 0.5, 1.5]),
+    down=st.sampled_from(["leave", "crash"]),
+)
+def test_a_node_goes_down_and_comes_back_in_turn(seed, start, length, shape, down) -> None:
+    end = start + length
+    changes = list(on_off(Random(seed), 5, start, end, 300, 100, shape, down))
+    kinds = [kind for _, _, kind in changes]
+    assert kinds == ([down, "join"] * len(kinds))[: len(kinds)]
+    times = [start, *(time for time, _, _ in changes)]
+    assert all(before < after for before, after in pairwise(times))
+    assert all(time < end for time in times[1:])
+    assert {node for _, node, _ in changes} <= {5}
+
+
+def test_time_up_and_down_have_their_means() -> None:
+    changes = list(on_off(Random(3), 0, 0, 20_000_000, 3000, 1000, None, "leave"))
+    times = [0, *(time for time, _, _ in changes)]
+    gaps = [after - before for before, after in pairwise(times)]
+    assert fmean(gaps[::2]) == pytest.approx(3000, rel=0.05)
+    assert fmean(gaps[1::2]) == pytest.approx(1000, rel=0.05)
+
+
+@pytest.mark.parametrize("column", ["time", "time_ms"])
+def test_a_table_is_put_in_order_of_time(tmp_path: Path, column: str) -> None:
+    path = tmp_path / "churn.csv"
+    path.write_text(f"{column},node,kind\n500,b,crash\n20.6,a,leave\n500,a,join\n0,c,join\n")
+    assert load_churn(path, NODES) == [
+        (0, 2, "join"),
+        (21, 0, "leave"),
+        (500, 1, "crash"),
+        (500, 0, "join"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("time,node\n1,a\n", "line 1: no column 'kind'"),
+        ("time,node,kind\n1,a,join\nsoon,a,leave\n", "line 3: 'soon' is not a time"),
+        ("time,node,kind\n-1,a,join\n", "line 2: '-1' is not a time in milliseconds"),
+        ("time,node,kind\nnan,a,join\n", "line 2: 'nan' is not a time"),
+        ("time,node,kind\ninf,a,join\n", "line 2: 'inf' is not a time"),
+        ("time,node,kind\n1,a,join\n2,zoe,leave\n", "line 3: there is no node 'zoe'"),
+        ("time,node,kind\n1,a,jion\n", "line 2: kind 'jion': did you mean 'join'?"),
+        ("time,node,kind\n1,a,x\n", "line 2: kind 'x': known: crash, join, leave"),
+        ("time,node,kind\n1,a\n", "line 2: 2 cells where the header has 3"),
+        ("time,node,kind\n,a,join\n", "line 2: 'time' is empty"),
+        ("time_ms,node,kind\n7,b,join\n1,a\n", "line 3: 2 cells where the header has 3"),
+        ("time_ms,node,kind\n1,a\n", "line 2: 2 cells where the header has 3"),
+        ("time_ms,node,kind\n,a,join\n", "line 2: 'time_ms' is empty"),
+    ],
+)
+def test_mistakes_name_file_and_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "churn.csv"
+    path.write_text(text)
+    with pytest.raises(UsageError) as error:
+        load_churn(path, NODES)
+    assert str(error.value).startswith(f"{path}, {message}")
+
+
+def test_a_missing_table_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"none\.csv: no such file"):
+        load_churn(tmp_path / "none.csv", NODES)
