@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
@@ -86,9 +86,9 @@ class Recorder:
     def __init__(self, rows: bool = True) -> None:
         """`rows` False keeps counters only for deliveries and relays."""
         self.records = Records()
-        self.count: dict[type[Message], int] = {}
+        self.count: defaultdict[type[Message], int] = defaultdict(int)
         """Messages sent, by type. Public, since hosts count in their fastest path."""
-        self.bytes: dict[type[Message], int] = {}
+        self.bytes: defaultdict[type[Message], int] = defaultdict(int)
         self.drops: dict[str, int] = {}
         self._rows = rows
         self._tallies: dict[tuple[NodeId, int, Topic, int], _Tally] = {}

@@ -17,24 +17,14 @@ class SimNode:
     """Implements `Outbox`. It outlives the overlay object, which is made anew for each
     life of the node."""
 
-    __slots__ = (
-        "_count",
-        "_engine",
-        "_serial",
-        "_timers",
-        "_world",
-        "interest",
-        "life",
-        "me",
-        "overlay",
-        "receive_here",
-        "wanted",
-    )  # fmt: skip
+    __slots__ = ("_bytes", "_count", "_engine", "_serial", "_timers", "_world", "interest",
+                 "life", "me", "overlay", "receive_here", "wanted")  # fmt: skip
 
     def __init__(self, world: World, me: NodeId) -> None:
         self._world = world
         self._engine = world.engine
         self._count = world.recorder.count
+        self._bytes = world.recorder.bytes
         self._timers: dict[Timer, int] = {}
         self._serial = 0
         self.me = me
@@ -53,10 +43,16 @@ class SimNode:
         return self._engine.now
 
     def send(self, to: NodeId, message: Message) -> None:
+        world = self._world
         kind = type(message)
-        count = self._count
-        count[kind] = count.get(kind, 0) + 1
-        self._world.transmit(self.me, to, message)
+        self._count[kind] += 1
+        if world.encode is not None:
+            self._bytes[kind] += len(world.encode(message))
+        delay = world.latency(self.me, to)
+        if world.faults is None:
+            self._engine.schedule(delay, world.nodes[to].receive_here, self.me, message)
+        else:
+            world.suffer(self.me, to, message, delay)
 
     def set_timer(self, timer: Timer, delay_ms: int) -> None:
         self._serial += 1

@@ -17,6 +17,7 @@ from orbweaver.core.params import build, differing
 from orbweaver.core.seeds import generator
 from orbweaver.core.topics import TopicTable
 from orbweaver.records import Recorder, Records
+from orbweaver.sim.collector import calm_collector
 from orbweaver.sim.faults import Faults, any_faults
 from orbweaver.sim.latency import make_latency
 from orbweaver.sim.node import SimNode
@@ -84,16 +85,17 @@ class Simulation:
         engine, recorder = self.world.engine, self.world.recorder
         complete = True
         snapshots = frozenset(self.snapshot_times())
-        for stop in self._stops():
-            complete = engine.run(stop, self.scenario.run.events_max)
-            if stop in snapshots:
-                recorder.snapshot_sends(stop)
-                up = (node.overlay for node in self.world.nodes)
-                recorder.states(stop, (overlay.status() for overlay in up if overlay))
-            if progress is not None:
-                progress(engine.now, self._end_ms)
-            if not complete:
-                break
+        with calm_collector():
+            for stop in self._stops():
+                complete = engine.run(stop, self.scenario.run.events_max)
+                if stop in snapshots:
+                    recorder.snapshot_sends(stop)
+                    up = (node.overlay for node in self.world.nodes)
+                    recorder.states(stop, (overlay.status() for overlay in up if overlay))
+                if progress is not None:
+                    progress(engine.now, self._end_ms)
+                if not complete:
+                    break
         complete = complete and not self._cut_short
         return Outcome(recorder.finish(engine.now), engine.now, engine.events, complete)
 

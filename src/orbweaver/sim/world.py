@@ -45,12 +45,12 @@ class World:
         self.oracle = Oracle(size, topics)
         self._overlay = overlay
         self._params = params
-        self._latency = latency
-        self._faults = faults
+        self.latency = latency
+        self.faults = faults
         self._node_seed = node_seed
         self._contacts = contacts
         self._contact_chance = contact_chance
-        self._encode = Codec(overlay.messages, topics).encode if measure_bytes else None
+        self.encode = Codec(overlay.messages, topics).encode if measure_bytes else None
         self.nodes = [SimNode(self, NodeId(i)) for i in range(size)]
 
     # -- what can be done to nodes
@@ -108,16 +108,10 @@ class World:
 
     # -- the wire
 
-    def transmit(self, sender: NodeId, to: NodeId, message: Message) -> None:
-        if self._encode is not None:
-            sizes = self.recorder.bytes
-            kind = type(message)
-            sizes[kind] = sizes.get(kind, 0) + len(self._encode(message))
-        delay = self._latency(sender, to)
-        if self._faults is None:
-            self.engine.schedule(delay, self.nodes[to].receive_here, sender, message)
-            return
-        fate = self._faults.fate(self.engine.now, sender, to, delay)
+    def suffer(self, sender: NodeId, to: NodeId, message: Message, delay: int) -> None:
+        """Send a message through the faults: it may be lost, late or doubled."""
+        assert self.faults is not None
+        fate = self.faults.fate(self.engine.now, sender, to, delay)
         if isinstance(fate, str):
             self.recorder.dropped(fate)
             return

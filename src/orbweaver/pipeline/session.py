@@ -1,0 +1,251 @@
+"""The one place that makes a Spark session.
+
+Without a master it is embedded: a JVM beside this process, on the cores of this machine. Any
+master URL, or the URL of a Spark Connect server, makes it somebody else's cores; then our
+own code is sent along. Nothing else in the pipeline knows which.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from hashlib import blake2b
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from pyspark.errors import PySparkRuntimeError
+from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
+
+from orbweaver import __version__
+from orbweaver.core.errors import UsageError
+from orbweaver.pipeline.java import java_home, quiet_log
+
+CONNECT_PORT = 15002
+"""Where a Spark Connect server listens if nobody says otherwise."""
+
+MASTERS = re.compile(r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[.+\]|yarn|(spark|k8s|sc)://.+")
+
+SESSION = {
+    # Rows go to Python in columns; one by one they would cost more than most of our tasks.
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Times in traces are UTC, and a result must not depend on where the machine stands.
+    "spark.sql.session.timeZone": "UTC",
+}
+"""What a session can set wherever it runs, a Connect server included."""
+
+DRIVER = {
+    # A web server open to everybody on the network, for jobs whose bar is on the terminal.
+    "spark.ui.enabled": "false",
+    # Spark's own bar writes over ours (orbweaver.pipeline.progress) and into log files.
+    "spark.ui.showConsoleProgress": "false",
+}
+"""What the driver needs, on any master."""
+
+EMBEDDED = {
+    # All of it runs in one process: nobody outside this machine needs to reach it.
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    # Spark's 200 are meant for a cluster; here most would be empty, and each costs a task.
+    "spark.sql.shuffle.partitions": str(max(4, 2 * (os.cpu_count() or 1))),
+}
+"""What suits one machine; a cluster has its own settings."""
+
+TOLD_TWICE = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""Where PySpark logs an exception that it also raises, as one long line of JSON."""
+
+_lock = threading.Lock()
+_session: SparkSession | None = None
+_master = ""
+
+
+def spark_session(
+    master: str | None = None,
+    app: str = "orbweaver",
+    settings: Mapping[str, str] | None = None,
+    python: str | None = None,
+) -> SparkSession:
+    """The session of this process; made at the first call, returned by those that follow.
+
+    `master` None is the session there is, else `local[*]`. `settings` are Spark's and win
+    over ours. `python` is the interpreter on the workers of a cluster.
+    """
+    global _session, _master
+    with _lock:
+        running = _running()
+        if running is not None and master in (None, running[1]):
+            return running[0]
+        master = master or _master or "local[*]"
+        if not MASTERS.fullmatch(master):
+            raise UsageError(
+                f"'{master}' is no Spark master: use local[*], spark://HOST:PORT, yarn, "
+                "k8s://HOST:PORT or sc://HOST:PORT"
+            )
+        # A JVM keeps what it was started with, so a stopped session frees no other master.
+        first = running[1] if running is not None else _master
+        if first and first != master:
+            raise UsageError(f"this process has Spark on '{first}': use another for '{master}'")
+        if master.startswith("sc://"):
+            _session = _connect(master, app, settings or {})
+        else:
+            _session = _launch(master, app, settings or {}, python)
+        _master = master
+        if not _is_local(master):
+            ship_code(_session)
+        return _session
+
+
+def ship_code(spark: SparkSession) -> Path:
+    """Send this `orbweaver` to the workers, ahead of any that they have; returns the zip."""
+    path = pack_code(_scratch())
+    if is_remote():
+        spark.addArtifacts(str(path), pyfile=True)
+    else:
+        spark.sparkContext.addPyFile(str(path))
+    return path
+
+
+def pack_code(folder: Path) -> Path:
+    """The package as it is installed here, in a zip that Python can import from."""
+    found = sorted(_sources(files("orbweaver"), "orbweaver"))
+    hasher = blake2b(digest_size=6)
+    for name, data in found:
+        hasher.update(name.encode() + b"\0" + data)
+    # Spark knows a file by its name, and refuses one that changed: changed code, other name.
+    path = folder / f"orbweaver-{__version__}-{hasher.hexdigest()}.zip"
+    with ZipFile(path, "w") as archive:
+        for name, data in found:
+            archive.writestr(ZipInfo(name), data, ZIP_DEFLATED)
+    return path
+
+
+def _running() -> tuple[SparkSession, str] | None:
+    """Ours, or one that was there before us, as in a notebook."""
+    if _session is not None and not _is_stopped(_session):
+        return _session, _master
+    found = SparkSession.getActiveSession()
+    if found is None or found is _session:
+        return None
+    return found, found.conf.get("spark.master") or ""
+
+
+def _is_stopped(session: SparkSession) -> bool:
+    # Only a Connect session says so itself.
+    stopped: bool | None = getattr(session, "is_stopped", None)
+    return session.sparkContext._jsc is None if stopped is None else stopped
+
+
+def _is_local(master: str) -> bool:
+    return master.partition("[")[0] == "local"
+
+
+def _launch(master: str, app: str, settings: Mapping[str, str], python: str | None) -> SparkSession:
+    # The default options, since those leave the extra ones to the user.
+    ours = SESSION | DRIVER | {"spark.driver.defaultJavaOptions": quiet_log(_scratch())}
+    # Spark reads these from the environment, when it starts and only then. A worker must be
+    # this very Python, where the machine is ours to know; elsewhere the user may know better.
+    surroundings = {"JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": python or sys.executable}
+    if _is_local(master):
+        ours |= EMBEDDED | {
+            "spark.driver.memory": _driver_memory(),
+            # Else a folder appears wherever one happens to stand, for tables we never make.
+            "spark.sql.warehouse.dir": str(_scratch() / "warehouse"),
+        }
+        # Without it Spark looks the host's name up, which fails where there is no such entry.
+        surroundings["SPARK_LOCAL_IP"] = "127.0.0.1"
+    elif python is None:
+        surroundings["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON") or sys.executable
+    with _environment(surroundings):
+        builder = SparkSession.builder.master(master).appName(app)
+        return _create(builder, ours | dict(settings), master)
+
+
+def _connect(url: str, app: str, settings: Mapping[str, str]) -> SparkSession:
+    try:
+        import pyspark.sql.connect.session  # noqa: F401
+    except ImportError as error:
+        raise UsageError("Spark Connect needs more: run 'pip install pyspark[connect]'") from error
+    # Spark would try for ten minutes. Through a proxy, only Spark knows how to ask.
+    if not getproxies():
+        try:
+            place = urlsplit(url)
+            socket.create_connection((place.hostname, place.port or CONNECT_PORT), 10).close()
+        except (OSError, ValueError) as error:
+            raise UsageError(f"no Spark Connect server answers at {url}: {error}") from None
+    return _create(SparkSession.builder.remote(url).appName(app), SESSION | dict(settings), url)
+
+
+def _create(
+    builder: SparkSession.Builder, settings: Mapping[str, str], master: str
+) -> SparkSession:
+    for name in TOLD_TWICE:
+        PySparkLogger.getLogger(name).setLevel("CRITICAL")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        raise UsageError(f"Spark cannot start on '{master}': {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """The line that a user can do something about; the rest is a trace through Scala."""
+    if isinstance(error, PySparkRuntimeError) and error.getCondition() == "JAVA_GATEWAY_EXITED":
+        return "its Java ended before it was ready, and said why above"
+    thrown = getattr(error, "java_exception", None)
+    return str(error if thrown is None else thrown.toString()).partition("\n")[0]
+
+
+def _driver_memory() -> str:
+    """A quarter of the machine, as Java itself would take; Spark would make do with 1 GB.
+    More than half is for the Python workers, where the simulations are."""
+    machine_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    return f"{min(8192, max(1024, machine_mb // 4))}m"
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    before = {key: os.environ.get(key) for key in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                del os.environ[key]
+            else:
+                os.environ[key] = value
+
+
+@cache
+def _scratch() -> Path:
+    """Of this process, and gone with it: the driver serves our zip from here until then."""
+    folder = tempfile.mkdtemp(prefix="orbweaver-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def _sources(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
+    """What can be imported from a zip: no caches, and no compiled modules, whose sources are
+    beside them."""
+    for entry in folder.iterdir():
+        name = f"{prefix}/{entry.name}"
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                yield from _sources(entry, name)
+        elif not entry.name.endswith((".so", ".pyd", ".pyc")):
+            yield name, entry.read_bytes()
