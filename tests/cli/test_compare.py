@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orbweaver.cli.compare import parse_seeds
+from orbweaver.cli.seeds import parse_seeds
 from orbweaver.core.errors import UsageError
 
 SMALL = ["--nodes", "40", "--topics", "10", "--subscriptions-per-node", "3"]

@@ -3,10 +3,18 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from orbweaver.core.errors import UsageError
-from orbweaver.workload.scenario import Scenario, build_scenario, make_workload, node_seed
+from orbweaver.workload.scenario import (
+    ChurnSpec,
+    LatencySpec,
+    Scenario,
+    build_scenario,
+    make_workload,
+    node_seed,
+)
 
 
 def build(**parts: Any) -> Scenario:
@@ -103,3 +111,11 @@ def test_each_life_of_a_node_has_its_own_seed() -> None:
     keys = [("f", 1, 2, 3), ("g", 1, 2, 3), ("f", 2, 2, 3), ("f", 1, 3, 3), ("f", 1, 2, 4)]
     assert len({node_seed(*key) for key in keys}) == len(keys)
     assert node_seed("f", 1, 2, 3) == node_seed("f", 1, 2, 3)
+
+
+def test_the_same_number_typed_differently_is_the_same_run() -> None:
+    whole = Scenario(overlay="x", latency=LatencySpec(ms=5), churn=ChurnSpec(on_ms=1000))
+    parted = Scenario(overlay="x", latency=LatencySpec(ms=5.0), churn=ChurnSpec(on_ms=1000.0))
+    again = msgspec.json.decode(msgspec.json.encode(whole), type=Scenario)
+    assert whole.fingerprint() == parted.fingerprint() == again.fingerprint()
+    assert whole.course() == again.course()

@@ -89,15 +89,15 @@ def _run(path: Path, d: int, method: Method | None, seed: int, master: str | Non
     try:
         from orbweaver.pipeline.characterise.source import locate, read_pairs
         from orbweaver.pipeline.characterise.workload import characterise as describe
+        from orbweaver.pipeline.dataset import explained_failures
         from orbweaver.pipeline.session import spark_session
-    except ImportError as error:
-        raise UsageError(
-            f"characterise needs the lab install: pip install 'orbweaver[lab]' ({error.name})"
-        ) from None
+    except ImportError:
+        raise UsageError("this needs the lab install: pip install 'orbweaver[lab]'") from None
     place = locate(path)
-    with err.status("starting Spark") as status:
+    with err.status("starting Spark"):
         spark = spark_session(master, "orbweaver characterise")
-        return describe(read_pairs(spark, place), d, method, seed, status.update)
+    with explained_failures():
+        return describe(read_pairs(spark, place), d, method, seed)
 
 
 def choose_method(approximate: bool | None, method: str | None) -> Method | None:

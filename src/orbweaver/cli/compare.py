@@ -10,11 +10,12 @@ from typing import Annotated
 import msgspec
 import typer
 
+from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.terminal import out, print_json, progress, table
-from orbweaver.core.errors import UsageError
 from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.records.files import check_file
-from orbweaver.report.comparison import COLUMNS, table_rows, verdict_word, write_page
+from orbweaver.report.comparison import COLUMNS, table_rows, write_page
+from orbweaver.report.ledger import verdict_word
 from orbweaver.study.claims import Series, Verdict, gather
 from orbweaver.study.pool import Job, run_all
 from orbweaver.study.run import Result
@@ -98,21 +99,8 @@ def compare(
         return
     _print_comparison(title, by_overlay)
     if verdicts:
-        _print_verdicts(verdicts)
+        print_verdicts(verdicts)
     out.print(f"The page with plots: {out_file}", soft_wrap=True)
-
-
-def parse_seeds(text: str) -> list[int]:
-    """ "0-4", "7" or "1,3,5"."""
-    seeds: list[int] = []
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
-            raise UsageError(f"seeds '{text}' should look like 0-2 or 1,5,9")
-        seeds.extend(range(int(first), int(last or first) + 1))
-    if not seeds or len(seeds) > 10_000:
-        raise UsageError(f"seeds '{text}' name no seed, or far too many")
-    return seeds
 
 
 def _run(jobs: list[Job], workers: int) -> list[Result]:
@@ -146,7 +134,7 @@ def _print_comparison(title: str, by_overlay: dict[str, list[Result]]) -> None:
     out.print(grid)
 
 
-def _print_verdicts(verdicts: list[Verdict]) -> None:
+def print_verdicts(verdicts: list[Verdict]) -> None:
     grid = table("SpiderCast's claims", "claim", "what", "paper", "ours", "verdict")
     for column in grid.columns:
         column.justify = "left"

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from orbweaver import __version__
-from orbweaver.cli import compare, overlays, simulate
+from orbweaver.cli import compare, overlays, reproduce, simulate, sweep
 from orbweaver.core.errors import UsageError
 
 app = typer.Typer(
@@ -26,6 +26,9 @@ app = typer.Typer(
 app.command("overlays")(overlays.overlays)
 app.command("simulate")(simulate.simulate)
 app.command("compare")(compare.compare)
+app.command("reproduce")(reproduce.reproduce)
+app.command("sweep")(sweep.sweep)
+app.command("replay")(sweep.replay)
 
 
 def _version(wanted: bool) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import msgspec
 import typer
 
 from orbweaver.cli.terminal import err, out, print_json
@@ -113,52 +112,21 @@ def synthesise(
         "categories": categories, "categories_per_node": categories_per_node, "alpha": alpha,
         "init_frac": init_frac, "homophily": homophily, "alpha0": alpha0,
     }  # fmt: skip
-    started = time.monotonic()
-    made = _run(model, given, rates, churn, duration, seed, master, out_dir)
-    seconds = time.monotonic() - started
-    if json:
-        print_json(made | {"seconds": round(seconds, 3)})
-        return
-    rows = ", ".join(f"{count:,} {name}" for name, count in made["rows"].items())
-    out.print(f"{out_dir}: {rows} in {seconds:.1f} s", soft_wrap=True)
-
-
-def _run(
-    model: str,
-    given: dict[str, Any],
-    rates: str,
-    churn: str | None,
-    duration_s: float,
-    seed: int,
-    master: str | None,
-    out_dir: Path,
-) -> dict[str, Any]:
     try:
         from orbweaver.pipeline.session import spark_session
-        from orbweaver.pipeline.synthesise import stage
-        from orbweaver.pipeline.synthesise.catalog import Recipe, build, make_plan
-        from orbweaver.pipeline.synthesise.output import check_out, write_tables
-        from orbweaver.pipeline.synthesise.traffic import Rates, parse_churn
-    except ImportError as error:
-        raise UsageError(
-            f"synthesise needs the lab install: pip install 'orbweaver[lab]' ({error.name})"
-        ) from None
-    # All that can be wrong is found out before Spark starts.
-    plan = make_plan(model, given)
-    check_out(out_dir)
-    built = build(plan, seed)
-    law = Rates(rates, plan.topics, seed)
-    on_off = None if churn is None else parse_churn(churn, duration_s, seed)
-    recipe = Recipe(plan, seed, rates, churn, None if churn is None else duration_s)
-    with err.status("starting Spark") as status:
+        from orbweaver.pipeline.synthesise.catalog import make_plan
+        from orbweaver.pipeline.synthesise.job import Recipe, prepare, run
+    except ImportError:
+        raise UsageError("this needs the lab install: pip install 'orbweaver[lab]'") from None
+    recipe = Recipe(make_plan(model, given), seed, rates, churn, duration)
+    job = prepare(recipe, out_dir)
+    with err.status("starting Spark"):
         spark = spark_session(master, "orbweaver synthesise")
-        status.update(f"drawing {plan.nodes:,} nodes")
-        tables = {
-            "subscriptions": stage.subscriptions(spark, plan.nodes, built),
-            "rates": stage.rates(spark, plan.topics, law),
-        }
-        if on_off is not None:
-            tables["churn"] = stage.churn(spark, plan.nodes, on_off)
-        rows = write_tables(out_dir, tables, recipe)
-    made: dict[str, Any] = msgspec.to_builtins(recipe)
-    return {"out": str(out_dir), "rows": rows} | made
+    started = time.monotonic()
+    made = run(spark, job)
+    seconds = time.monotonic() - started
+    if json:
+        print_json(made | {"out": str(out_dir), "seconds": round(seconds, 3)})
+        return
+    rows = ", ".join(f"{count:,} {name}" for name, count in made["tables"].items())
+    out.print(f"{out_dir}: {rows} in {seconds:.1f} s", soft_wrap=True)

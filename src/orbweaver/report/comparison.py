@@ -9,10 +9,10 @@ from orbweaver import __version__
 from orbweaver.metrics.degree import interval95, mean
 from orbweaver.metrics.snapshot import snapshot
 from orbweaver.report import plots
+from orbweaver.report.ledger import add_verdicts, figures
 from orbweaver.report.page import Page
 from orbweaver.study.claims import Series, Verdict
 from orbweaver.study.run import Result, run_scenario
-from orbweaver.study.spidercast.paper import TABLE_12, table_12
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
 COLUMNS = {
@@ -72,19 +72,11 @@ def write_page(
         page.heading("SpiderCast's claims")
         held = sum(verdict.reproduced for verdict in verdicts)
         page.text(f"{held} of {len(verdicts)} checks reproduced at this scale.")
-        page.table(
-            ["claim", "what", "paper", "ours", "verdict", "note"],
-            [[v.claim, v.what, v.paper, v.ours, verdict_word(v), v.note] for v in verdicts],
-            text=True,
-        )
-        page.plots(_claim_plots(series))
+        add_verdicts(page, verdicts)
+        page.plots(figures(series))
     page.heading("Again")
     page.command(command)
     page.write(path, f"orbweaver {__version__}")
-
-
-def verdict_word(verdict: Verdict) -> str:
-    return "reproduced" if verdict.reproduced else "not reproduced"
 
 
 def _comparison_plots(by_overlay: Mapping[str, Sequence[Result]]) -> list[tuple[str, str]]:
@@ -123,36 +115,6 @@ def _comparison_plots(by_overlay: Mapping[str, Sequence[Result]]) -> list[tuple[
             "Control traffic: heartbeats, links, announcements",
         ),
     ]  # fmt: skip
-
-
-def _claim_plots(series: Mapping[str, Series]) -> list[tuple[str, str]]:
-    def curve(label: str, metric: str) -> dict[float, float]:
-        return dict(zip(series[label].xs, series[label].means(metric), strict=True))
-
-    sizes = series["spidercast"].xs
-    paper = {label: dict(zip(sizes, table_12(label, sizes), strict=True)) for label in TABLE_12}
-    compared = ("spidercast", "similarity(10,0)", "random(10)", "similarity(20,0)")
-    degree = {label: curve(label, "degree_mean") for label in compared}
-    degree["ring-per-topic"] = curve("ring-per-topic", "degree_mean")
-    popularity = {
-        name: curve(label, "degree_mean")
-        for name, label in (
-            ("uniform", "uniform"), ("RSS", "spidercast"), ("Zipf 1", "zipf:1"), ("NYSE", "nyse"),
-        )
-    }  # fmt: skip
-    parts = {
-        label: curve(label, "components")
-        for label in series
-        if label.startswith(("spidercast", "similarity", "random"))
-    }
-    return [
-        (plots.against_paper(degree, paper, "average degree"), "S1, S3, S14: degree over N"),
-        (plots.against_paper(popularity, {}, "average degree"), "S5: degree by popularity"),
-        (
-            plots.against_paper(parts, {}, "components"),
-            "S2, S3: components of 100 topics over N",
-        ),
-    ]
 
 
 def woven() -> tuple[str, str]:

@@ -91,8 +91,9 @@ def against_paper(
     ours: Mapping[str, Mapping[float, float]],
     paper: Mapping[str, Mapping[float, float]],
     label: str,
+    x_label: str = "nodes",
 ) -> str:
-    """Curves over N: ours as lines, the paper's numbers as open circles."""
+    """Curves: ours as lines, the paper's numbers as open circles."""
 
     def paint(axes: Any) -> None:
         for i, (name, curve) in enumerate(ours.items()):
@@ -101,8 +102,9 @@ def against_paper(
             if name in paper:
                 points = paper[name]
                 axes.plot(list(points), list(points.values()), "o", ms=8, mfc="none", color=colour)
-        axes.plot([], [], "o", ms=8, mfc="none", color=INK, label="paper")
-        axes.set_xlabel("nodes")
+        if paper:
+            axes.plot([], [], "o", ms=8, mfc="none", color=INK, label="paper")
+        axes.set_xlabel(x_label)
         axes.set_ylabel(label)
         axes.set_ylim(bottom=0)
         axes.legend(fontsize=8)

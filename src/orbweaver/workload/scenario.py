@@ -153,7 +153,9 @@ class Scenario(Spec, frozen=True):
             latency=replace(self.latency, file=_content_hash(self.latency.file)),
             churn=replace(self.churn, file=_content_hash(self.churn.file)),
         )
-        data = msgspec.json.encode(bare, order="deterministic")
+        # 5 and 5.0 are the same delay, whoever typed it.
+        canonical = msgspec.convert(msgspec.to_builtins(bare), Scenario)
+        data = msgspec.json.encode(canonical, order="deterministic")
         return blake2b(data, digest_size=16).hexdigest()
 
     def course(self) -> str:

@@ -1,0 +1,87 @@
+"""`orbweaver sweep` and `orbweaver replay`: many runs as Spark tasks, and one of them again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from orbweaver.cli.seeds import parse_seeds
+from orbweaver.cli.simulate import print_result
+from orbweaver.cli.terminal import err, out, print_json, progress, show, table
+from orbweaver.core.errors import UsageError
+from orbweaver.study.pool import Job
+from orbweaver.study.run import run_scenario
+from orbweaver.workload.scenario import Scenario, load_scenario
+
+STORE = Path("out/store")
+SHOWN = ("degree_mean", "components", "diameter_max", "hit_ratio", "duplicates_steady")
+
+
+def sweep(
+    scenario: Annotated[list[Path], typer.Argument(help="Scenario files (TOML).")],
+    seeds: Annotated[str, typer.Option(help="Seeds, as in 0-4 or 1,5,9.")] = "0-4",
+    store: Annotated[Path, typer.Option(help="Where results are kept.")] = STORE,
+    master: Annotated[
+        str | None, typer.Option(help="Spark master or Connect URL. [default: this machine]")
+    ] = None,
+    memory_gb: Annotated[float, typer.Option(help="What one run may take.")] = 6.0,
+    json: Annotated[
+        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
+    ] = False,
+) -> None:
+    """Run scenarios over seeds, each run a Spark task, into a store.
+
+    What the store has is not run again; an interrupted sweep goes on where it was. A run
+    that fails is kept with its traceback and the command that replays it.
+
+    Example:
+
+        orbweaver sweep scenarios/spidercast/base.toml --seeds 0-9
+    """
+    jobs: list[Job] = [(load_scenario(p), seed) for p in scenario for seed in parse_seeds(seeds)]
+    swept = run_sweep(jobs, store, master, memory_gb)
+    if json:
+        print_json(msgspec.to_builtins(swept, str_keys=True))
+    else:
+        grid = table(f"{len(swept.results)} runs, {swept.ran} of them new", "run", "seed", *SHOWN)
+        for result in swept.results:
+            cells = (show(result.metrics[metric]) for metric in SHOWN)
+            grid.add_row(result.name or result.overlay, str(result.seed), *cells)
+        out.print(grid)
+    report_failures(swept.failures)
+
+
+def replay(
+    scenario: Annotated[str, typer.Argument(help="A scenario as JSON, as a sweep printed it.")],
+    seed: Annotated[int, typer.Option(help="The seed of the run.")] = 0,
+) -> None:
+    """Run one run of a sweep again, here, to see what it did."""
+    try:
+        spec = msgspec.json.decode(scenario, type=Scenario)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"not a scenario: {error}") from None
+    print_result(run_scenario(spec, seed))
+
+
+def run_sweep(jobs: list[Job], store: Path, master: str | None, memory_gb: float) -> Any:
+    """Through Spark, with a bar over the runs."""
+    # Imported here: starting Spark takes seconds, and other commands do without it.
+    from orbweaver.pipeline.session import spark_session
+    from orbweaver.pipeline.sweep import sweep as sweep_stage
+
+    store.parent.mkdir(parents=True, exist_ok=True)
+    with progress("running", len(jobs), count=True) as bar:
+        spark = spark_session(master)
+        return sweep_stage(spark, jobs, store, memory_gb, done=lambda there, _: bar(there))
+
+
+def report_failures(failures: list[Any]) -> None:
+    for failure in failures:
+        reason = failure.error.strip().splitlines()[-1]
+        err.print(f"failed: {failure.name} seed {failure.seed}: {reason}", soft_wrap=True)
+        err.print(f"  replay: {failure.replay}", soft_wrap=True, markup=False)
+    if failures:
+        raise typer.Exit(1)

@@ -1,0 +1,82 @@
+"""Sweeps: every run once, failures told, nothing run twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from pyspark.sql import SparkSession
+
+from orbweaver.pipeline.sweep import STORE, job_key, run_row, sweep
+from orbweaver.study.run import Result, run_scenario
+from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
+
+
+def small(name: str, nodes: int = 30, **changes: object) -> Scenario:
+    scenario = Scenario(
+        overlay="spidercast",
+        name=name,
+        workload=WorkloadSpec(nodes=nodes, topics=8, subscriptions_per_node="3"),
+        publish=PublishSpec(per_topic=1),
+        run=RunSpec(warmup_ms=1500, drain_ms=500),
+    )
+    return msgspec.structs.replace(scenario, **changes)
+
+
+def timeless(results: list[Result]) -> list[Result]:
+    return [msgspec.structs.replace(result, wall_seconds=0) for result in results]
+
+
+def test_results_are_those_of_single_runs_and_are_not_run_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    jobs = [(small(name, nodes), seed) for name, nodes in (("a", 30), ("b", 50)) for seed in (0, 1)]
+    store = tmp_path / "store"
+    seen: list[tuple[int, int]] = []
+    first = sweep(spark, jobs[:3], store, wave=2, done=lambda *at: seen.append(at))
+    assert (first.ran, first.failures, seen) == (3, [], [(2, 3), (3, 3)])
+    second = sweep(spark, jobs, store)
+    assert second.ran == 1, "only what was missing"
+    alone = [run_scenario(scenario, seed).result for scenario, seed in jobs]
+    assert timeless(second.results) == timeless(alone)
+    assert sweep(spark, jobs, store).ran == 0
+
+
+def test_a_failing_run_is_told_and_the_others_go_on(spark: SparkSession, tmp_path: Path) -> None:
+    broken = small("broken", params={"kg": "many"})
+    swept = sweep(spark, [(broken, 7), (small("fine"), 0)], tmp_path / "store")
+    assert [result.name for result in swept.results] == ["fine"]
+    (failure,) = swept.failures
+    assert (failure.name, failure.seed) == ("broken", 7)
+    assert "parameter 'kg' of overlay 'spidercast'" in failure.error
+    assert failure.replay.startswith("orbweaver replay ")
+    assert failure.replay.endswith("--seed 7")
+    again = sweep(spark, [(broken, 7), (small("fine"), 0)], tmp_path / "store")
+    assert again.ran == 1, "what failed is tried again"
+
+
+def test_a_run_that_takes_too_much_memory_fails_alone(spark: SparkSession, tmp_path: Path) -> None:
+    hungry = small("hungry", nodes=200_000)
+    swept = sweep(spark, [(hungry, 0), (small("fine"), 0)], tmp_path / "store", memory_gb=1.0)
+    assert [result.name for result in swept.results] == ["fine"]
+    assert "MemoryError" in swept.failures[0].error
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seed": 1}, {"params": {"kg": 4}}, {"run": RunSpec(tdi=5)}],
+    ids=["seed", "parameter", "observation"],
+)
+def test_a_key_names_the_run(change: dict[str, object]) -> None:
+    plain = job_key(small("x"), 0)
+    assert job_key(small("x"), 0) == plain
+    seed = int(str(change.pop("seed", 0)))
+    assert job_key(small("x", **change), seed) != plain
+
+
+def test_a_row_fits_the_store() -> None:
+    row = run_row("k", msgspec.json.encode(small("x")).decode(), 3)
+    assert len(row) == len(STORE.fieldNames())
+    assert row[:4] == ("k", "x", 3, True)
+    assert msgspec.json.decode(row[4], type=Result).seed == 3
