@@ -137,7 +137,7 @@ def print_character(path: Path, found: Character) -> None:
         grid.add_row(name, f"{of.mean:,.2f}", show(of.median), show(of.max), *cells)
     out.print(grid)
     for name, of in rows:
-        out.print(f"{name}: {verdict(of.fit)}", soft_wrap=True)
+        out.print(f"{name}: {verdict(of)}", soft_wrap=True)
     out.print(describe_tdi(found.tdi), soft_wrap=True)
     if found.locality is not None:
         covered = found.locality.fully_covered

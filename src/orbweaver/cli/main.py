@@ -10,7 +10,17 @@ import typer
 from typer.exceptions import TyperException
 
 from orbweaver import __version__
-from orbweaver.cli import compare, overlays, reproduce, simulate, sweep
+from orbweaver.cli import (
+    characterise,
+    compare,
+    ingest,
+    overlays,
+    reproduce,
+    sample,
+    simulate,
+    sweep,
+    synthesise,
+)
 from orbweaver.core.errors import UsageError
 
 app = typer.Typer(
@@ -27,6 +37,10 @@ app.command("overlays")(overlays.overlays)
 app.command("simulate")(simulate.simulate)
 app.command("compare")(compare.compare)
 app.command("reproduce")(reproduce.reproduce)
+app.command("ingest")(ingest.ingest)
+app.command("sample")(sample.sample)
+app.command("synthesise")(synthesise.synthesise)
+app.command("characterise")(characterise.characterise)
 app.command("sweep")(sweep.sweep)
 app.command("replay")(sweep.replay)
 
