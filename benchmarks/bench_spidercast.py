@@ -27,6 +27,7 @@ from orbweaver.overlays.catalog import find
 from orbweaver.sim.simulation import Simulation
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
+BASE_PARAMS = {"kg": 3, "kr": 0, "adaptive": False}
 RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes in one unit of ru_maxrss: Linux counts in KiB, macOS in bytes."""
 
@@ -46,7 +47,7 @@ class Row:
         partial = {"membership": "partial", "view_share": self.view_share}
         return Scenario(
             overlay="spidercast",
-            params={"kg": 3, "kr": 0, **(partial if self.view_share < 1 else {})},
+            params={**BASE_PARAMS, **(partial if self.view_share < 1 else {})},
             workload=WorkloadSpec(
                 nodes=self.nodes, topics=100, subscriptions_per_node="10", popularity="zipf:0.5"
             ),

@@ -1,0 +1,161 @@
+"""The page of `orbweaver characterise`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orbweaver import __version__
+from orbweaver.pipeline.characterise.locality import Locality
+from orbweaver.pipeline.characterise.popularity import Distribution
+from orbweaver.pipeline.characterise.powerlaw import survival
+from orbweaver.pipeline.characterise.tdi import Tdi
+from orbweaver.pipeline.characterise.workload import Character
+from orbweaver.report import plots
+from orbweaver.report.page import Page
+
+
+def write_page(path: Path, source: str, command: str, found: Character) -> None:
+    page = Page(
+        f"Workload: {source}",
+        f"{found.nodes:,} nodes, {found.topics:,} topics, {found.subscriptions:,} subscriptions.",
+    )
+    page.table(["what", "mean", "median", "max", "exponent", "from", "values", "KS"], [
+        ["nodes of a topic", *_row(found.popularity)],
+        ["topics of a node", *_row(found.sizes)],
+    ])  # fmt: skip
+    page.text(
+        "The exponent is that of P(x) ~ x^-a, the most likely one for the values from x_min "
+        "up; x_min is the one with the smallest Kolmogorov-Smirnov distance (Clauset, Shalizi "
+        f"& Newman). Nodes of a topic: {verdict(found.popularity)} Topics of a node: "
+        f"{verdict(found.sizes)}"
+    )
+    if found.rejected or found.repeated:
+        page.text(
+            f"Left out: {found.rejected:,} rows without a node or a topic, and "
+            f"{found.repeated:,} that were there already."
+        )
+    page.plots(
+        [
+            (_ccdf(found.popularity, "nodes of a topic"), "Popularity of topics, and the fit"),
+            (_ccdf(found.sizes, "topics of a node"), "Sizes of interests, and the fit"),
+        ]
+    )
+    page.heading("Likeness of interests")
+    page.text(describe_tdi(found.tdi))
+    page.heading("Interest locality")
+    if found.locality is None:
+        page.text("No node has five topics or more, so there is nothing to cover with friends.")
+    else:
+        _locality(page, found.locality)
+    page.heading("Again")
+    page.command(command)
+    page.write(path, f"orbweaver {__version__}")
+
+
+def verdict(found: Distribution) -> str:
+    """What the fit says, in words; also for the terminal."""
+    fit = found.fit
+    if fit is None:
+        return "too few different values for a fit."
+    if fit.p_value > 0.1:
+        text = "a power law and an exponential fit about equally well"
+    else:
+        better = "a power law" if fit.beats_exponential > 0 else "an exponential"
+        text = f"{better} fits better (p = {fit.p_value:.2g})"
+    share = 100 * fit.tail / found.count
+    # Far enough out anything looks straight, so say how far out that is.
+    return f"{text}, looking at the largest {share:.0f} %." if share < 50 else f"{text}."
+
+
+def describe_tdi(tdi: Tdi) -> str:
+    text = (
+        f"tdi({tdi.d}) = {tdi.percent:.2f} %: so much of the smaller of two interests is shared, "
+        f"on average, with the {tdi.d} nodes that share most (SpiderCast 3.4)."
+    )
+    if tdi.method == "exact":
+        return text
+    text += f" Estimated from {tdi.nodes:,} nodes"
+    if tdi.interval95 is not None:
+        text += f", +- {tdi.interval95:.2f} (95 %)"
+    how = (
+        " found by MinHash bands, which can only make it too low" if tdi.method == "minhash" else ""
+    )
+    return f"{text}; their neighbours are{how or ' exact'}."
+
+
+def _row(found: Distribution) -> list[str]:
+    cells = [f"{found.mean:,.2f}", f"{found.median:,}", f"{found.max:,}"]
+    if found.fit is None:
+        return [*cells, "-", "-", "-", "-"]
+    fit = found.fit
+    exponent = f"{fit.alpha:.2f} ± {fit.sigma:.2f}"
+    return [*cells, exponent, f"{fit.x_min:,}", f"{fit.tail:,}", f"{fit.ks:.3f}"]
+
+
+def _ccdf(found: Distribution, label: str) -> str:
+    def paint(axes: Any) -> None:
+        xs = [x for x, _ in found.ccdf]
+        axes.loglog(xs, [y for _, y in found.ccdf], ".", ms=4, color=plots.COLOURS[0])
+        if found.fit is not None:
+            fit = found.fit
+            line = np.geomspace(fit.x_min, xs[-1], 50)
+            share = fit.tail / found.count
+            ys = share * survival(fit.alpha, fit.x_min, line)
+            label_fit = f"exponent {fit.alpha:.2f} from {fit.x_min:,}"
+            axes.loglog(line, ys, "-", lw=1.2, color=plots.COLOURS[1], label=label_fit)
+            axes.legend()
+        axes.set_ylim(bottom=0.5 / found.count, top=1.5)
+        axes.set_xlabel(label)
+        axes.set_ylabel("share with at least so many")
+
+    return plots.draw(paint)
+
+
+def _locality(page: Page, found: Locality) -> None:
+    page.text(
+        f"{found.users:,} nodes with {found.size_min} topics or more each choose, greedily, the "
+        "friends that cover most of their topics (Rappel, Fig. 1: 6 friends covered everything "
+        "for 95 % of LiveJournal's users)."
+    )
+    ks = range(1, len(found.coverage) + 1)
+    page.table(
+        ["friends", *map(str, ks)],
+        [
+            ["nodes fully covered", *_percent(found.fully_covered)],
+            ["topics covered", *_percent(found.coverage)],
+        ],
+    )
+
+    def paint_curve(axes: Any) -> None:
+        for i, (name, shares) in enumerate(
+            (("nodes fully covered", found.fully_covered), ("topics covered", found.coverage))
+        ):
+            axes.plot(
+                ks, [100 * s for s in shares], "-o", ms=3.5, color=plots.COLOURS[i], label=name
+            )
+        axes.set_xlabel("friends")
+        axes.set_ylabel("%")
+        axes.set_ylim(0, 103)
+        axes.legend()
+
+    def paint_points(axes: Any) -> None:
+        sizes, covered = zip(*found.points, strict=True)
+        axes.plot(sizes, covered, ".", ms=4, alpha=0.4, color=plots.COLOURS[0])
+        line = [min(sizes), max(sizes)]
+        axes.plot(line, line, "-", lw=0.8, color=plots.GREY, label="all of them")
+        axes.set_xlabel("topics of a node")
+        axes.set_ylabel("covered by six friends")
+        axes.legend()
+
+    page.plots([
+        (plots.draw(paint_curve), "Coverage by the k best friends"),
+        (plots.draw(paint_points), "Each node: its topics, and those that six friends cover"),
+    ])  # fmt: skip
+
+
+def _percent(shares: Sequence[float]) -> list[str]:
+    return [f"{100 * share:.1f} %" for share in shares]

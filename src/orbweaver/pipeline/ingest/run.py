@@ -1,0 +1,146 @@
+"""One ingest from the files to the folder of tables."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from orbweaver.core.errors import UsageError
+from orbweaver.pipeline.dataset import (
+    conform,
+    count_rows,
+    explained_failures,
+    whole_dataset,
+    write_manifest,
+    write_table,
+)
+from orbweaver.pipeline.ingest import facts, notes
+from orbweaver.pipeline.ingest.job import Job, look, tables_of
+from orbweaver.pipeline.ingest.kinds import Kind, Options
+from orbweaver.pipeline.ingest.lines import Plan, mark_lines, read_lines, read_whole
+from orbweaver.pipeline.schemas import REJECTED
+
+TEXT_MAX = 1000
+"""Of a rejected text; a line of a file that is no text at all may be as long as the file."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    kind: str
+    files: list[str]
+    out: str
+    options: dict[str, str]
+    entry: str
+    entries: int
+    used: int
+    skipped: dict[str, int]
+    dropped: dict[str, int]
+    merged: dict[str, int]
+    rejected: dict[str, int]
+    tables: dict[str, int]
+    facts: dict[str, Any]
+    hints: list[str]
+
+
+def ingest(spark: SparkSession, job: Job) -> Report:
+    kind, files = job.kind, job.files
+    with explained_failures():
+        options, headers = look(spark, job)
+        if kind.whole:
+            lines = read_whole(spark, files)
+        else:
+            lines = mark_lines(read_lines(spark, files), headers, options.comments)
+        plan = plan_of(kind)(lines, options)
+        counts, weight = count(plan.entries)
+        if not weight:
+            raise _nothing_usable(job, plan.entries, counts)
+        with whole_dataset(job.out, tables_of(kind)) as folder:
+            written = {n: write_table(rows, folder, n) for n, rows in plan.tables.items()}
+            bad = _rejected_counts(counts)
+            # Without any there is no need to go through the trace once more to find none.
+            unusable = rejected(plan.entries) if bad else spark.createDataFrame([], REJECTED)
+            written["rejected"] = write_table(unusable, folder, "rejected")
+            sizes = {name: count_rows(folder, name) for name in written}
+            found: facts.Facts = {}
+            for name in kind.yields:
+                found |= facts.OF_TABLE[name](written[name])
+            report = Report(
+                kind=kind.name,
+                files=[Path(name).name for name in files],
+                out=str(job.out),
+                options={n: v for n, v in dataclasses.asdict(options).items() if v},
+                entry=kind.entry,
+                entries=sum(counts.values()),
+                used=counts.get(None, 0),
+                skipped={n: counts[n] for n in notes.SKIPPED if n in counts},
+                dropped={n: counts[n] for n in notes.DROPPED if n in counts},
+                merged=_merged(plan, weight, sizes),
+                rejected=bad,
+                tables=sizes,
+                facts=found,
+                hints=facts.hints(kind, options, found),
+            )
+            write_manifest(folder, manifest(kind, report))
+    return report
+
+
+def manifest(kind: Kind, report: Report) -> dict[str, Any]:
+    plain = dataclasses.asdict(report)
+    return {"made_by": "ingest", "topics_are_nodes": kind.topics_are_nodes} | plain
+
+
+def plan_of(kind: Kind) -> Callable[[DataFrame, Options], Plan]:
+    module, _, name = kind.code.partition(":")
+    found: Callable[[DataFrame, Options], Plan] = getattr(
+        import_module(f"orbweaver.pipeline.ingest.{module}"), name
+    )
+    return found
+
+
+def count(entries: DataFrame) -> tuple[dict[str | None, int], int]:
+    """How many entries have each note (None is used), and the weight of those used."""
+    rows = entries.groupBy("note").agg(F.count("*").alias("n"), F.sum("weight").alias("w"))
+    found = {row["note"]: (row["n"], row["w"]) for row in rows.collect()}
+    return {note: n for note, (n, _) in found.items()}, found.get(None, (0, 0))[1]
+
+
+def rejected(entries: DataFrame) -> DataFrame:
+    """Valid UTF-8 whatever came in, so that every reader can read it."""
+    bad = F.col("note").isNotNull() & ~F.col("note").isin(*notes.SKIPPED, *notes.DROPPED)
+    text = F.make_valid_utf8(F.substring("text", 1, TEXT_MAX))
+    found = entries.filter(bad).select("source", text.alias("text"), F.col("note").alias("reason"))
+    return conform(found, REJECTED)
+
+
+def _merged(plan: Plan, weight: int, sizes: Mapping[str, int]) -> dict[str, int]:
+    if plan.merged is None:
+        return {}
+    note, table, rows = plan.merged
+    fell_together = weight - sizes[table] // rows
+    return {note: fell_together} if fell_together else {}
+
+
+def _rejected_counts(counts: Mapping[str | None, int]) -> dict[str, int]:
+    apart = (*notes.SKIPPED, *notes.DROPPED)
+    found = {note: n for note, n in counts.items() if note is not None and note not in apart}
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _nothing_usable(job: Job, entries: DataFrame, counts: Mapping[str | None, int]) -> UsageError:
+    where = job.files[0] if len(job.files) == 1 else f"these {len(job.files)} files"
+    expected = f"a line of {job.kind.name} looks like '{job.kind.line}'"
+    bad = _rejected_counts(counts)
+    if not bad:
+        return UsageError(f"{where}: there is no data in it; {expected}")
+    reason, number = next(iter(bad.items()))
+    example = rejected(entries).filter(F.col("reason") == reason).first()
+    text = example["text"][:60] if example else ""
+    return UsageError(
+        f"{where}: nothing can be used: {number:,} x {reason}, as in '{text}'; {expected}"
+    )

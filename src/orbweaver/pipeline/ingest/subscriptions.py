@@ -1,0 +1,145 @@
+"""Traces that say who wants what.
+
+In a social graph a user is a node and a topic at once, and who follows a user subscribes to
+that topic (Vitis IV-E, OMen 6.1). In the other kinds topics have names of their own.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from orbweaver.pipeline.dataset import conform
+from orbweaver.pipeline.ingest import notes
+from orbweaver.pipeline.ingest.kinds import Options
+from orbweaver.pipeline.ingest.lines import (
+    TIME_MS_MAX,
+    Plan,
+    bad_topic,
+    cell,
+    entries,
+    mark,
+    number,
+    numbered,
+    used,
+    with_cells,
+    with_quoted_cells,
+)
+from orbweaver.pipeline.ingest.peek import ANY_SEPARATOR
+from orbweaver.pipeline.schemas import PUBLICATIONS, SUBSCRIPTIONS
+
+
+def directed_edges(lines: DataFrame, options: Options) -> Plan:
+    follower, followed = "a", "b"
+    if options.direction == "followed-first":
+        follower, followed = "b", "a"
+    rows = _edges(lines, topics=(followed,))
+    pairs = used(rows).select(F.col(follower).alias("node"), F.col(followed).alias("topic"))
+    return Plan(
+        entries(rows),
+        {"subscriptions": distinct_subscriptions(pairs)},
+        (notes.DUPLICATE, "subscriptions", 1),
+    )
+
+
+def undirected_edges(lines: DataFrame, options: Options) -> Plan:
+    rows = _edges(lines, topics=("a", "b"))
+    # One spelling for a-b and b-a, so that duplicates meet before there are twice as many.
+    once = used(rows).select(F.least("a", "b").alias("a"), F.greatest("a", "b").alias("b"))
+    both = F.array(
+        F.struct(F.col("a").alias("node"), F.col("b").alias("topic")),
+        F.struct(F.col("b").alias("node"), F.col("a").alias("topic")),
+    )
+    pairs = once.distinct().select(F.inline(both))
+    return Plan(
+        entries(rows),
+        {"subscriptions": conform(pairs, SUBSCRIPTIONS).orderBy("node", "topic")},
+        (notes.DUPLICATE, "subscriptions", 2),
+    )
+
+
+def _edges(lines: DataFrame, topics: tuple[str, ...]) -> DataFrame:
+    rows = with_cells(lines, ANY_SEPARATOR, 2)
+    # Some exporters put every cell in quotes; a user's name has none.
+    names = {name: F.btrim(cell(i), F.lit('"')) for i, name in enumerate(("a", "b"))}
+    return mark(
+        rows.withColumns(names),
+        (notes.EMPTY, (F.col("a") == "") | (F.col("b") == "")),
+        *((notes.BAD_TOPIC, bad_topic(F.col(name))) for name in topics),
+        (notes.SELF_LOOP, F.col("a") == F.col("b")),
+    )
+
+
+def pairs(lines: DataFrame, options: Options) -> Plan:
+    rows = mark(
+        with_quoted_cells(lines, options.separator, 2), (notes.BAD_TOPIC, bad_topic(cell(1)))
+    )
+    found = used(rows).select(cell(0).alias("node"), cell(1).alias("topic"))
+    return Plan(
+        entries(rows),
+        {"subscriptions": distinct_subscriptions(found)},
+        (notes.DUPLICATE, "subscriptions", 1),
+    )
+
+
+def lists(lines: DataFrame, options: Options) -> Plan:
+    """A line that cannot be used keeps its number: it stands for a user all the same."""
+    rows = with_cells(numbered(lines), ANY_SEPARATOR, 1)
+    items = F.slice("cells", F.lit(2), F.greatest(F.size("cells") - 1, F.lit(0)))
+    rows = rows.withColumn("items", F.when(F.col("note").isNull(), items))
+    count = cell(0).try_cast("bigint")
+    rows = mark(
+        rows,
+        (notes.BAD_COUNT, F.coalesce(count != F.size("items"), F.lit(True))),
+        (notes.EMPTY, F.array_contains("items", F.lit(""))),
+        (notes.BAD_TOPIC, F.exists("items", bad_topic)),
+    )
+    found = used(rows).select(
+        F.col("number").cast("string").alias("node"), F.explode("items").alias("topic")
+    )
+    return Plan(
+        entries(rows, F.size("items")),
+        {"subscriptions": distinct_subscriptions(found)},
+        (notes.DUPLICATE, "subscriptions", 1),
+    )
+
+
+def edits(lines: DataFrame, options: Options) -> Plan:
+    """Every edit is a publication; the first of a user on a page is the subscription."""
+    rows = with_cells(lines, ANY_SEPARATOR, 3)
+    rows = rows.withColumn("time_ms", F.round(number(cell(2)) * 1000))
+    rows = mark(
+        rows,
+        (notes.BAD_TIME, F.col("time_ms").isNull()),
+        (notes.TIME_RANGE, F.abs("time_ms") >= TIME_MS_MAX),
+        (notes.BAD_TOPIC, bad_topic(cell(1))),
+    )
+    found = used(rows).select(
+        F.col("time_ms").cast("bigint").alias("time_ms"),
+        cell(0).alias("node"),
+        cell(1).alias("topic"),
+    )
+    events = from_origin(found, options.origin, "time_ms")
+    return Plan(
+        entries(rows),
+        {
+            "subscriptions": distinct_subscriptions(found),
+            "publications": conform(events, PUBLICATIONS).orderBy("time_ms", "node", "topic"),
+        },
+        (notes.REPEATED_EDIT, "subscriptions", 1),
+    )
+
+
+def distinct_subscriptions(pairs: DataFrame) -> DataFrame:
+    """Each pair once, and in one order whatever the partitions were: readers number nodes
+    in the order of the rows."""
+    return conform(pairs, SUBSCRIPTIONS).distinct().orderBy("node", "topic")
+
+
+def from_origin(events: DataFrame, origin: str, first: str, *others: str) -> DataFrame:
+    """Times from the smallest in column `first`, unless they are to be kept."""
+    if origin == "zero":
+        return events
+    start = events.agg(F.min(first).alias("start"))
+    moved = {name: F.col(name) - F.col("start") for name in (first, *others)}
+    return events.crossJoin(F.broadcast(start)).withColumns(moved).drop("start")

@@ -1,0 +1,102 @@
+"""Breadth-first search from several seeds at once, on a graph of any size.
+
+One round joins the frontier with the whole table and keeps those not seen before. A round
+depends on all that went before it, so each is computed once and cut off from its making;
+without that the plan would double in every round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from orbweaver.core.errors import UsageError
+from orbweaver.pipeline.sample.choice import choose
+from orbweaver.pipeline.sample.methods import Settings
+
+Checkpoint = Callable[[DataFrame], DataFrame]
+
+BROADCAST_NODES = 500_000
+"""A frontier up to this size is sent to where the subscriptions are; a larger one is left
+to Spark, which may rather move the subscriptions."""
+
+LAYERS_MAX = 16
+"""How many layers may be looked through one by one before they are made one table."""
+
+
+def local_checkpoint(rows: DataFrame) -> DataFrame:
+    """Kept by the executors: fast, and lost with them. A cluster that loses executors wants
+    `DataFrame.checkpoint` and a folder for it."""
+    return rows.localCheckpoint()
+
+
+def breadth_first(
+    subscriptions: DataFrame,
+    settings: Settings,
+    topics_are_nodes: bool,
+    checkpoint: Checkpoint = local_checkpoint,
+) -> DataFrame:
+    """Exactly `nodes` of them, each with its hop: 0 for a seed, else one more than a
+    neighbour's in the sample."""
+    everybody = subscriptions.select("node")
+    if topics_are_nodes:
+        everybody = everybody.union(subscriptions.select(F.col("topic").alias("node")))
+    everybody = everybody.distinct()
+    seen: list[DataFrame] = []
+    taken = hop = searches = 0
+    frontier: DataFrame | None = None
+    while taken < settings.nodes:
+        if frontier is None:
+            # The first time, and again where a search has nowhere to go: elsewhere, with
+            # twice the seeds, since a graph in many pieces would take as many rounds.
+            count = min(settings.seeds << searches, settings.nodes - taken)
+            candidates, hop = _without(everybody, seen), 0
+            searches += 1
+        else:
+            count, hop = settings.nodes - taken, hop + 1
+            found = neighbours(subscriptions, frontier, settings.along, topics_are_nodes)
+            candidates = _without(found.distinct(), seen)
+        layer = choose(candidates, count, settings.seed, "bfs")
+        layer = checkpoint(layer.withColumn("hop", F.lit(hop).cast("bigint")))
+        size = layer.count()
+        if size == 0:
+            if hop == 0:
+                raise UsageError(f"{settings.nodes:,} nodes are wanted and there are {taken:,}")
+            frontier = None
+            continue
+        taken += size
+        seen = [*seen, layer] if len(seen) < LAYERS_MAX else [checkpoint(_all([*seen, layer]))]
+        frontier = layer.select("node")
+        if size <= BROADCAST_NODES:
+            frontier = F.broadcast(frontier)
+    return _all(seen)
+
+
+def neighbours(
+    subscriptions: DataFrame, frontier: DataFrame, along: str, topics_are_nodes: bool
+) -> DataFrame:
+    """One step from the frontier. Where topics are no nodes, a step leads to everybody who
+    shares a topic."""
+    wanted = subscriptions.join(frontier, "node")
+    if not topics_are_nodes:
+        shared = wanted.select("topic").distinct()
+        return subscriptions.join(shared, "topic").select("node")
+    followed = wanted.select(F.col("topic").alias("node"))
+    if along == "followed":
+        return followed
+    authors = frontier.withColumnRenamed("node", "topic")
+    followers = subscriptions.join(authors, "topic").select("node")
+    return followers if along == "followers" else followed.union(followers)
+
+
+def _without(nodes: DataFrame, seen: list[DataFrame]) -> DataFrame:
+    return nodes.join(_all(seen), "node", "left_anti") if seen else nodes
+
+
+def _all(layers: list[DataFrame]) -> DataFrame:
+    union = layers[0]
+    for layer in layers[1:]:
+        union = union.union(layer)
+    return union

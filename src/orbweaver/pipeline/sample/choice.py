@@ -1,0 +1,18 @@
+"""Random choice that no partition changes."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+
+def in_random_order(seed: int, purpose: str, *columns: str) -> list[Column]:
+    """To order by: a hash of the seed, of what is chosen for, and of the row; then the row,
+    should two hashes be the same."""
+    drawn = F.xxhash64(F.lit(seed).cast("bigint"), F.lit(purpose), *columns)
+    return [drawn, *(F.col(column) for column in columns)]
+
+
+def choose(rows: DataFrame, count: int, seed: int, purpose: str) -> DataFrame:
+    """`count` of these rows, which must be distinct; all of them if there are fewer."""
+    return rows.orderBy(*in_random_order(seed, purpose, *rows.columns)).limit(count)

@@ -1,0 +1,84 @@
+"""The methods there are and what each needs. No Spark here."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from orbweaver.core.errors import UsageError, nearest
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    name: str
+    summary: str
+    defaults: Mapping[str, int | str | None]
+    """The settings that mean something, with their defaults; None must be given, except for
+    `nodes` where a sample's size comes of itself: there 0 is all of them."""
+
+
+_ALL = (
+    Method(
+        "bfs",
+        "breadth-first search from several seeds (Vitis IV-E, OMen 6.1)",
+        {"nodes": None, "seeds": 10, "along": "followed"},
+    ),
+    Method(
+        "seed-universe",
+        "who subscribes to one of some random topics, and their favourites (Rappel 6.1.2)",
+        # Rappel's experiment on interest locality: 250 feeds, 100 publishers, 5582 nodes.
+        {"nodes": 0, "seeds": 250, "topics": 100},
+    ),
+    Method(
+        "random-topics",
+        "random topics and all their subscribers (Magnet 4.5)",
+        # Magnet: 3000 articles, nearly 10,000 editors.
+        {"nodes": 0, "topics": 3000},
+    ),
+    Method("uniform", "random nodes with all their subscriptions", {"nodes": None}),
+    Method(
+        "machines",
+        "random nodes that are up when a churn trace begins (OMen 6.1)",
+        {"nodes": None},
+    ),
+)
+METHODS = {method.name: method for method in _ALL}
+ALONG = ("followed", "followers", "both")
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    method: str
+    nodes: int = 0
+    """How many; 0 is as many as there are."""
+    seeds: int = 0
+    topics: int = 0
+    along: str = "followed"
+    """The way a search goes: to those a node follows (Vitis), to its followers, or both."""
+    seed: int = 0
+
+
+def build_settings(name: str, seed: int, given: Mapping[str, int | str | None]) -> Settings:
+    """What was given, checked; None is not given."""
+    if name not in METHODS:
+        raise UsageError(f"there is no method '{name}': {nearest(name, METHODS)}")
+    defaults = METHODS[name].defaults
+    values: dict[str, int | str | None] = dict(defaults)
+    for setting, value in given.items():
+        if value is None:
+            continue
+        if setting not in defaults:
+            users = " and ".join(m.name for m in _ALL if setting in m.defaults)
+            raise UsageError(f"--{setting} means nothing for {name}; it is for {users}")
+        if isinstance(value, int) and value < 1:
+            raise UsageError(f"--{setting} should be 1 or more, not {value}")
+        values[setting] = value
+    for setting, value in values.items():
+        if value is None:
+            raise UsageError(f"{name} needs --{setting}")
+    if values.get("along", "both") not in ALONG:
+        raise UsageError(f"--along '{values['along']}' is none of {', '.join(ALONG)}")
+    settings = Settings(name, seed=seed, **values)  # type: ignore[arg-type]
+    if name == "bfs" and settings.seeds > settings.nodes:
+        raise UsageError(f"{settings.seeds} seeds are more than the {settings.nodes} nodes wanted")
+    return settings

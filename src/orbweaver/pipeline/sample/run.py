@@ -1,0 +1,149 @@
+"""One sample from the folder of a dataset to the folder of another."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from orbweaver.core.errors import UsageError
+from orbweaver.pipeline.dataset import (
+    check_output,
+    conform,
+    count_rows,
+    explained_failures,
+    has_table,
+    read_manifest,
+    read_table,
+    whole_dataset,
+    write_manifest,
+    write_table,
+)
+from orbweaver.pipeline.sample.bfs import breadth_first
+from orbweaver.pipeline.sample.ccdf import degree_ccdf
+from orbweaver.pipeline.sample.draws import machines, random_topics, seed_universe, uniform
+from orbweaver.pipeline.sample.methods import Settings
+from orbweaver.pipeline.schemas import CHURN, NODES, PUBLICATIONS, SUBSCRIPTIONS
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    source: str
+    out: str
+    settings: dict[str, Any]
+    topics_are_nodes: bool
+    nodes: int
+    hops: int
+    tables: dict[str, int]
+    ccdf: list[dict[str, Any]]
+
+
+def check(folder: Path, out: Path, settings: Settings) -> tuple[str, ...]:
+    """Mistakes that can be found without Spark; gives the tables that will be written."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder")
+    needed = "churn" if settings.method == "machines" else "subscriptions"
+    if not has_table(folder, needed):
+        raise UsageError(f"{folder} has no table '{needed}'; 'orbweaver ingest' makes one")
+    tables: tuple[str, ...] = ("nodes", needed)
+    if needed == "subscriptions" and has_table(folder, "publications"):
+        tables = (*tables, "publications")
+    check_output(out, tables)
+    if out.resolve() == folder.resolve():
+        raise UsageError(f"{out} is what the sample is taken from; name another folder")
+    return tables
+
+
+def sample(
+    spark: SparkSession,
+    folder: Path,
+    out: Path,
+    settings: Settings,
+    topics_are_nodes: bool | None = None,
+) -> Report:
+    """Whether topics are nodes is what the dataset says unless the caller does; one that
+    does not say is taken for a social graph, which is what is searched in the papers."""
+    tables = check(folder, out, settings)
+    if topics_are_nodes is None:
+        topics_are_nodes = bool(read_manifest(folder).get("topics_are_nodes", True))
+    with explained_failures(), whole_dataset(out, tables) as made:
+        written: dict[str, DataFrame] = {}
+        ccdf: list[dict[str, Any]] = []
+        if settings.method == "machines":
+            part = machines(read_table(spark, folder, "churn", CHURN), settings)
+            ordered = conform(part, CHURN).orderBy("time_ms", "node", "kind")
+            written["churn"] = write_table(ordered, made, "churn")
+            nodes = _flat(written["churn"])
+        else:
+            source = read_table(spark, folder, "subscriptions", SUBSCRIPTIONS)
+            nodes_found, part = take(source, settings, topics_are_nodes)
+            ordered = conform(part, SUBSCRIPTIONS).orderBy("node", "topic")
+            written["subscriptions"] = write_table(ordered, made, "subscriptions")
+            nodes = nodes_found if nodes_found is not None else _flat(written["subscriptions"])
+            ccdf = [row.asDict() for row in degree_ccdf(source, written["subscriptions"]).collect()]
+        ordered = conform(nodes, NODES).orderBy("hop", "node")
+        written["nodes"] = write_table(ordered, made, "nodes")
+        if "publications" in tables:
+            events = read_table(spark, folder, "publications", PUBLICATIONS)
+            kept = of_sample(events, written["nodes"], written["subscriptions"])
+            ordered = conform(kept, PUBLICATIONS).orderBy("time_ms", "node", "topic")
+            written["publications"] = write_table(ordered, made, "publications")
+        sizes = {name: count_rows(made, name) for name in tables}
+        _check_size(settings, sizes["nodes"])
+        hops = written["nodes"].agg(F.max("hop")).collect()[0][0] or 0
+        report = Report(
+            source=str(folder),
+            out=str(out),
+            settings=dataclasses.asdict(settings),
+            topics_are_nodes=topics_are_nodes,
+            nodes=sizes["nodes"],
+            hops=hops,
+            tables=sizes,
+            ccdf=ccdf,
+        )
+        write_manifest(made, {"made_by": "sample"} | dataclasses.asdict(report))
+    return report
+
+
+def take(
+    subscriptions: DataFrame, settings: Settings, topics_are_nodes: bool
+) -> tuple[DataFrame | None, DataFrame]:
+    """The sample's nodes, where they are known apart from their subscriptions, and those."""
+    if settings.method == "bfs":
+        nodes = breadth_first(subscriptions, settings, topics_are_nodes)
+        return nodes, induced(subscriptions, nodes, topics_are_nodes)
+    if settings.method == "seed-universe":
+        return None, seed_universe(subscriptions, settings, topics_are_nodes)
+    if settings.method == "random-topics":
+        return None, random_topics(subscriptions, settings)
+    return None, uniform(subscriptions, settings)
+
+
+def induced(subscriptions: DataFrame, nodes: DataFrame, topics_are_nodes: bool) -> DataFrame:
+    """All relations among the nodes, and none that leads outside (Vitis IV-E, OMen 6.1)."""
+    chosen = nodes.select("node")
+    inside = subscriptions.join(chosen, "node", "left_semi")
+    if not topics_are_nodes:
+        return inside
+    return inside.join(chosen.withColumnRenamed("node", "topic"), "topic", "left_semi")
+
+
+def of_sample(events: DataFrame, nodes: DataFrame, subscriptions: DataFrame) -> DataFrame:
+    """Publications by nodes of the sample on topics that somebody in it wants."""
+    by_nodes = events.join(nodes.select("node"), "node", "left_semi")
+    return by_nodes.join(subscriptions.select("topic").distinct(), "topic", "left_semi")
+
+
+def _flat(rows: DataFrame) -> DataFrame:
+    """The nodes of a table, of which none is further away than another."""
+    return rows.select("node").distinct().withColumn("hop", F.lit(0))
+
+
+def _check_size(settings: Settings, found: int) -> None:
+    if not found:
+        raise UsageError("the sample has no nodes: take more seeds or topics")
+    if settings.method in ("uniform", "machines") and found < settings.nodes:
+        raise UsageError(f"{settings.nodes:,} nodes are wanted and there are {found:,}")

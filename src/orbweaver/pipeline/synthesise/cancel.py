@@ -1,0 +1,67 @@
+"""Ctrl-C ends the work, not only the waiting for it.
+
+PySpark's own handler of SIGINT tries to cancel all jobs on the very connection on which
+the interrupted call still waits; that fails, and the job goes on and writes into a folder
+that we are about to remove. So what is started here carries a tag by which it can be
+stopped once the interrupt has got out, and its last tasks are waited for.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
+
+WAIT_SECONDS = 15.0
+"""Spark ends the Python of a cancelled task after 2 s (spark.python.task.killTimeout)."""
+
+_numbers = itertools.count(1)
+
+
+@contextmanager
+def cancelled_on_failure(spark: SparkSession) -> Iterator[None]:
+    tag = f"orbweaver-{next(_numbers)}"
+    _add_tag(spark, tag)
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):
+            _cancel(spark, tag)
+        raise
+    finally:
+        with suppress(Exception):
+            _remove_tag(spark, tag)
+
+
+def _add_tag(spark: SparkSession, tag: str) -> None:
+    # A session's tags work over Connect only: elsewhere they belong to a thread of the JVM,
+    # and after an interrupt we have another one. A job's tags stay with the job.
+    if is_remote():
+        spark.addTag(tag)
+    else:
+        spark.sparkContext.addJobTag(tag)
+
+
+def _remove_tag(spark: SparkSession, tag: str) -> None:
+    if is_remote():
+        spark.removeTag(tag)
+    else:
+        spark.sparkContext.removeJobTag(tag)
+
+
+def _cancel(spark: SparkSession, tag: str) -> None:
+    if is_remote():
+        spark.interruptTag(tag)
+        return
+    spark.sparkContext.cancelJobsWithTag(tag)
+    # PySpark does not pass on how many tasks run, cancelled ones included; the JVM knows.
+    tracker = spark.sparkContext._jsc.sc().statusTracker()
+    end = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < end:
+        if not sum(executor.numRunningTasks() for executor in tracker.getExecutorInfos()):
+            return
+        time.sleep(0.1)

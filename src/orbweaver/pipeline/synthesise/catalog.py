@@ -1,0 +1,148 @@
+"""The models by name, with their papers' settings; a plan is checked before Spark starts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+import msgspec
+
+from orbweaver.core.errors import UsageError, nearest
+from orbweaver.pipeline.synthesise.categories import Buckets, MultiModal
+from orbweaver.pipeline.synthesise.chance import Ints
+from orbweaver.pipeline.synthesise.distinct import Ragged
+from orbweaver.pipeline.synthesise.hierarchy import Hierarchy
+from orbweaver.pipeline.synthesise.popularity import Popularity
+from orbweaver.pipeline.synthesise.sizes import Sizes
+from orbweaver.pipeline.synthesise.spatial import Spatial
+from orbweaver.workload.popularity import LAWS
+
+NODES_MAX = 100_000_000
+TOPICS_MAX = 10_000_000
+
+
+class Model(Protocol):
+    """Topics by row, whatever the batch."""
+
+    def draw(self, rows: Ints) -> Ragged: ...
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """All that decides the subscriptions, but the seed. What a model does not use is None."""
+
+    model: str
+    nodes: int
+    topics: int
+    subscriptions_per_node: str
+    """Exact or drawn for each node; for spatial and hierarchical, the mean."""
+    categories: int | None = None
+    """b_n, or Vitis' buckets."""
+    categories_per_node: int | None = None
+    """b_p."""
+    alpha: float | None = None
+    """Power law inside a category."""
+    init_frac: float | None = None
+    """Share of the subscriptions that homes make up."""
+    homophily: float | None = None
+    """Magnet's lambda."""
+    alpha0: float | None = None
+    """Power law of the homes, by rank."""
+
+
+_SPIDERCAST: dict[str, Any] = {"nodes": 1000, "topics": 100, "subscriptions_per_node": "10"}
+_VITIS: dict[str, Any] = {"nodes": 10_000, "topics": 5000, "subscriptions_per_node": "50"}
+_OMEN: dict[str, Any] = {
+    "nodes": 2000, "topics": 200, "subscriptions_per_node": "powerlaw:10:90:2",
+}  # fmt: skip
+
+DEFAULTS: dict[str, dict[str, Any]] = {
+    **{law.partition(":")[0]: _SPIDERCAST for law in LAWS},
+    "vitis-random": _VITIS,
+    "vitis-low": _VITIS | {"categories": 100, "categories_per_node": 5},
+    "vitis-high": _VITIS | {"categories": 100, "categories_per_node": 2},
+    "multi-modal": {
+        "nodes": 10_000, "topics": 1000, "subscriptions_per_node": "50",
+        "categories": 10, "categories_per_node": 1, "alpha": 1.0,
+    },
+    "spatial": {"nodes": 10_000, "subscriptions_per_node": "32"},
+    "hierarchical": {
+        "nodes": 1 << 14, "topics": 1 << 14, "subscriptions_per_node": "16",
+        "init_frac": 0.1, "homophily": 2.0, "alpha0": 2.0,
+    },
+    "omen-unif": _OMEN,
+    "omen-zipf": _OMEN,
+    "omen-expo": _OMEN,
+}  # fmt: skip
+"""The settings that a model knows, with the values of its paper."""
+
+LAW_OF = {
+    "vitis-random": "uniform",
+    "omen-unif": "uniform",
+    "omen-zipf": "zipf:2",
+    "omen-expo": "nyse",  # OMen cites the same study of the stock exchange as SpiderCast
+}
+
+_RANGES: dict[str, tuple[float, float]] = {
+    "nodes": (1, NODES_MAX), "topics": (1, TOPICS_MAX), "categories": (1, TOPICS_MAX),
+    "categories_per_node": (1, 10_000), "alpha": (0, 20), "init_frac": (0, 1),
+    "homophily": (0, 30), "alpha0": (0, 20),
+}  # fmt: skip
+
+
+def make_plan(model: str, given: dict[str, Any]) -> Plan:
+    """The paper's settings, with what is `given` (None means not given) in their place."""
+    name, colon, _ = model.partition(":")
+    if name not in DEFAULTS:
+        raise UsageError(f"unknown model '{model}': {nearest(name, DEFAULTS)}")
+    if colon and name not in ("zipf", "exponential"):
+        raise UsageError(f"model '{name}' takes nothing after ':'")
+    settings = dict(DEFAULTS[name])
+    for setting, value in given.items():
+        if value is None:
+            continue
+        if setting not in settings:
+            known = ", ".join(map(_option, settings))
+            why = " (each user is a topic)" if (name, setting) == ("spatial", "topics") else ""
+            raise UsageError(f"model '{name}' has no {_option(setting)}{why}; it has {known}")
+        low, high = _RANGES.get(setting, (-math.inf, math.inf))
+        if setting in _RANGES and not low <= value <= high:
+            raise UsageError(f"{_option(setting)} {value} should be from {low:g} to {high:g}")
+        settings[setting] = value
+    settings.setdefault("topics", settings["nodes"])
+    return Plan(model=model, **settings)
+
+
+def build(plan: Plan, seed: int) -> Model:
+    """The model of a plan; `UsageError` if its settings do not go together."""
+    name = plan.model.partition(":")[0]
+    if name in ("spatial", "hierarchical"):
+        mean = _mean(plan.subscriptions_per_node)
+        if name == "spatial":
+            return Spatial(plan.nodes, mean, seed)
+        assert plan.init_frac is not None
+        assert plan.homophily is not None
+        assert plan.alpha0 is not None
+        return Hierarchy(plan.topics, mean, plan.init_frac, plan.homophily, plan.alpha0, seed)
+    sizes = Sizes(plan.subscriptions_per_node)
+    if plan.categories is None:
+        return Popularity(LAW_OF.get(plan.model, plan.model), plan.topics, sizes, seed)
+    assert plan.categories_per_node is not None
+    if plan.alpha is None:
+        return Buckets(plan.topics, plan.categories, plan.categories_per_node, sizes, seed)
+    return MultiModal(
+        plan.topics, plan.categories, plan.categories_per_node, plan.alpha, sizes, seed
+    )
+
+
+def _mean(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 1 <= value <= TOPICS_MAX:
+        raise UsageError(f"this model takes a mean of subscriptions per node, not '{text}'")
+    return value
+
+
+def _option(setting: str) -> str:
+    return "--" + setting.replace("_", "-")

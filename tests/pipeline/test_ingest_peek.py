@@ -1,0 +1,125 @@
+"""Headers, separators and files are told by a look at the head."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+from pathlib import Path
+
+import pytest
+
+from orbweaver.core.errors import UsageError
+from orbweaver.pipeline.ingest import peek
+from orbweaver.pipeline.ingest.kinds import KINDS, build_options, find
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines", "expected"),
+    [
+        ("directed-edges", ["src,trg", "1,2"], True),
+        ("directed-edges", ["node_1,node_2"], True),
+        ("directed-edges", ["FromNodeId\tToNodeId", "1\t2"], True),
+        ("directed-edges", ['"source","target"', "a,b"], True),
+        # Words nobody knows, above numbers.
+        ("directed-edges", ["u v", "1 2", "3 4"], True),
+        ("directed-edges", ["u v", "1 2", "three 4"], False),
+        ("directed-edges", ["a b", "b c"], False),
+        ("directed-edges", ["a b"], False),
+        ("directed-edges", ["1 2", "3 4"], False),
+        ("directed-edges", ["user"], False),
+        ("directed-edges", [], False),
+        ("machine-events", ["timestamp,machine ID,event type,platform", "0,5,0,x"], True),
+        ("machine-events", ["0,5,0,x"], False),
+        ("edits", ["user_id item_id timestamp", "1 2 3"], True),
+        ("coordinates", ["node,x,y"], True),
+        ("latency-matrix", ["NA 1 2", "1 NA 2"], False),
+        ("latency-matrix", ["a b c", "0 1 2"], True),
+        ("lists", ["3 a b c"], False),
+    ],
+)
+def test_headers(kind: str, lines: list[str], expected: bool) -> None:
+    known = KINDS[kind]
+    assert peek.is_header(lines, peek.ANY_SEPARATOR, known.cells, known.numeric) is expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["1\t2", "1\t3"], "tab"),
+        (["1,Rap/Hip Hop", "2,Rock"], "comma"),
+        (["1;2"], "semicolon"),
+        (["1:1", "2:2"], "colon"),
+        (["1 \t 2", "1  3"], "space"),
+        (["u1 http://x", "u2 http://y"], "space"),
+        # A bad line does not decide.
+        (["1,2", "nothing", "3,4"], "comma"),
+        ([], "space"),
+    ],
+)
+def test_separators(lines: list[str], expected: str) -> None:
+    assert peek.find_separator(lines, 2) == expected
+
+
+def test_head_is_the_same_packed_or_not(tmp_path: Path) -> None:
+    text = "\ufeffa b\r\n\r\n  # c\n".encode()
+    for name, data in (
+        ("plain", text),
+        ("packed.gz", gzip.compress(text)),
+        ("packed.bz2", bz2.compress(text)),
+    ):
+        (tmp_path / name).write_bytes(data)
+        assert peek.head(tmp_path / name) == ["a b", "# c"]
+    assert peek.data_lines(["a b", "# c"], "#%") == ["a b"]
+    assert peek.data_lines(["a b", "# c"], "") == ["a b", "# c"]
+
+
+def test_a_folder_is_its_files_and_an_address_is_left_alone(tmp_path: Path) -> None:
+    for name in ("b.txt", "a.txt", "_SUCCESS", ".hidden"):
+        (tmp_path / name).touch()
+    inside = [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
+    assert peek.expand([str(tmp_path), "hdfs://cluster/x"]) == [*inside, "hdfs://cluster/x"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("none.txt", None, "none.txt: no such file"),
+        ("trace.zip", b"", "unpack it to text first"),
+        ("_trace", b"", "Spark passes over names that begin with '_'"),
+        ("text.gz", b"1 2\n", "text.gz cannot be read: Not a gzipped file"),
+        ("cut.gz", gzip.compress(b"1 2\n" * 1000)[:-20], "cut.gz cannot be read"),
+    ],
+)
+def test_bad_files(tmp_path: Path, name: str, data: bytes | None, message: str) -> None:
+    path = tmp_path / name
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(UsageError, match=message):
+        peek.head(Path(peek.expand([str(path)])[0]))
+
+
+def test_an_empty_folder(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="folder without files"):
+        peek.expand([str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        ("directed-edges", {}, "directed-edges needs --direction: follower-first if 'a b' means"),
+        ("directed-edges", {"direction": "follower"}, "is none of follower-first, followed-first"),
+        ("pairs", {"direction": "follower-first"}, "means nothing for pairs"),
+        ("pairs", {"separator": "coma"}, "'coma' is none of auto, tab, comma"),
+        ("lists", {"unit": "ms"}, "it is for latency-matrix"),
+        ("pairs", {"origin": "zero"}, "it is for edits, machine-events, sessions and availability"),
+        ("latency-matrix", {"unit": "hours"}, "'hours' is none of s, ms, us"),
+    ],
+)
+def test_bad_options(kind: str, given: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        build_options(find(kind), given)
+
+
+def test_an_unknown_kind() -> None:
+    with pytest.raises(UsageError, match="there is no kind 'pear': did you mean 'pairs'"):
+        find("pear")
