@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from orbweaver.core.errors import UsageError
+from orbweaver.core.ids import NodeId
 from orbweaver.metrics.deliveries import deliveries
 from orbweaver.metrics.snapshot import snapshot
 from orbweaver.overlays.baselines.counted import RandomLinks
@@ -28,13 +29,14 @@ class Run:
         scenario = build_scenario(base | parts, "test")
         self.sim = Simulation(scenario, seed, find(overlay))
         self.sent: list[tuple[int, int, int]] = []
-        transmit = self.sim.world.transmit
+        latency = self.sim.world.latency
 
-        def noting(sender, to, message) -> None:
+        def noting(sender: NodeId, to: NodeId) -> int:
+            """Asked once for each message."""
             self.sent.append((self.sim.world.engine.now, sender, to))
-            transmit(sender, to, message)
+            return latency(sender, to)
 
-        self.sim.world.transmit = noting
+        self.sim.world.latency = noting
         self.outcome = self.sim.run()
         self.records: Records = self.outcome.records
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def ingest(
-    kind: Annotated[str, typer.Argument(help="What the files hold; see the list below.")],
+    kind: Annotated[str, typer.Argument(help="What the files hold; see the list above.")],
     files: Annotated[
         list[str],
         typer.Argument(
@@ -55,7 +55,10 @@ def ingest(
     ] = None,
     origin: Annotated[
         str | None,
-        typer.Option(help="Times count from the first of the trace, or from zero as they are."),
+        typer.Option(
+            help="Times count from the first in the trace, or stay as they are: first or zero. "
+            "[default: first]"
+        ),
     ] = None,
     master: Annotated[
         str | None, typer.Option(help="Spark master or Connect URL. [default: local[*]]")

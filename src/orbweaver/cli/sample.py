@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def sample(
-    method: Annotated[str, typer.Argument(help="How to choose; see the list below.")],
+    method: Annotated[str, typer.Argument(help="How to choose; see the list above.")],
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A dataset, as `orbweaver ingest` makes it.")
     ],

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from orbweaver.core.errors import UsageError
 from orbweaver.metrics.similarity import top_intersection
 from orbweaver.pipeline.characterise.interests import NODES_AT_ONCE, Batch, Index, Ints, sample
 from orbweaver.pipeline.characterise.minhash import Bands
@@ -29,6 +30,9 @@ SAMPLE = 4000
 """Nodes: half a point of error, at 95 %, where nodes differ by 16 points."""
 EXACT_MAX = 20_000
 """Nodes up to which exact takes seconds; the time grows with the square."""
+
+EXACT_LIMIT = 200_000
+"""Nodes above which exact would take hours, and fill the driver's memory."""
 
 Method = Literal["exact", "sample", "minhash"]
 
@@ -51,6 +55,8 @@ class Pairs(Protocol):
 
 def exact(interests: DataFrame, d: int) -> Tdi:
     """Brings the interests to the driver."""
+    if interests.count() > EXACT_LIMIT:
+        raise UsageError(f"exact tdi is for at most {EXACT_LIMIT:,} nodes: use --approximate")
     lists = [row[0] for row in interests.select("topics").toLocalIterator()]
     return Tdi(d, top_intersection(lists, d), "exact", len(lists), None)
 
