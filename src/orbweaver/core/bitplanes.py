@@ -83,10 +83,9 @@ def covered_at_least(sets: Iterable[int], k: int) -> list[int]:
     """
     levels = [0] * k
     for members in sets:
-        for i in range(k):
-            carry = levels[i] & members
-            levels[i] |= members
-            if not carry:
+        for i, level in enumerate(levels):
+            levels[i] = level | members
+            members &= level
+            if not members:
                 break
-            members = carry
     return levels

@@ -39,11 +39,13 @@ def shuffled(rng: Random, items: Sequence[T]) -> list[T]:
 
 def sample(rng: Random, items: Sequence[T], count: int) -> list[T]:
     """`count` different items in random order (all of them when there are fewer)."""
-    pool = list(items)
-    size = len(pool)
-    count = min(count, size)
-    for i in range(count):
+    # Fisher and Yates, keeping only the places that were swapped: drawing five hundred
+    # out of a hundred thousand must not cost a list of a hundred thousand.
+    size = len(items)
+    moved: dict[int, int] = {}
+    drawn = []
+    for i in range(min(count, size)):
         j = i + int(rng.random() * (size - i))
-        pool[i], pool[j] = pool[j], pool[i]
-    del pool[count:]
-    return pool
+        drawn.append(items[moved.get(j, j)])
+        moved[j] = moved.get(i, i)
+    return drawn

@@ -83,4 +83,4 @@ class TopicTable:
 
     def of_mask(self, mask: int) -> Interest:
         names = self._names
-        return Interest(mask, tuple(names[i] for i in bits_of(mask)))
+        return Interest(mask, tuple([names[i] for i in bits_of(mask)]))

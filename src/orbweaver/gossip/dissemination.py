@@ -164,7 +164,8 @@ class Dissemination:
 
     def on_push(self, sender: NodeId, message: Push) -> None:
         event = message.event
-        stream = self._stream(event.stream)
+        key = event.stream
+        stream = self._stream(key)
         if stream.seen(event.seq) or event.publisher == self._context.me:
             if sender in self._peers and not self._is_lazy(event.topic, sender):
                 self._make_lazy(event.topic, sender)
@@ -172,16 +173,19 @@ class Dissemination:
             return
         now = self._context.outbox.now()
         stream.settle(event.seq)
-        self._missing.pop((event.stream, event.seq), None)
+        self._missing.pop((key, event.seq), None)
         self._make_eager(event.topic, sender)
         if self._wants(event.topic, message.age_ms):
             self._context.outbox.deliver(event, message.hops)
         self._spread(Held(event, message.hops, message.age_ms, now), sender)
         if stream.next_seq <= event.seq:
-            self._note_missing(event.stream, event.seq - 1, sender)
+            self._note_missing(key, event.seq - 1, sender)
 
     def on_announce(self, sender: NodeId, message: Announce) -> None:
         for sign in message.signs:
+            stream = self._streams.get(sign.stream)
+            if stream is not None and sign.seq < stream.next_seq:
+                continue  # nearly always: all of it is here
             if sign.age_ms <= self._age_ms_max(sign.stream[2]):
                 self._note_missing(sign.stream, sign.seq, sender)
 
@@ -223,18 +227,22 @@ class Dissemination:
     def _announce(self) -> None:
         pending, self._to_announce = self._to_announce, {}
         for peer, news in pending.items():
-            self._send_signs(peer, news.items())
+            signs = self._signs(news.items())
+            if signs and peer in self._peers:
+                self._context.outbox.send(peer, Announce(tuple(signs)))
 
     def _summarise(self) -> None:
         recent = list(self._to_summarise.items())
         self._to_summarise = {s: rounds - 1 for s, rounds in recent if rounds > 1}
+        newest = [(s, self._streams[s].highest()) for s, _ in recent if s in self._streams]
+        # The same signs for everybody; only whom they concern is asked for each peer.
+        bit = self._context.topics.bit
+        signs = [(bit(sign.stream[2]), sign) for sign in self._signs(newest)]
         for peer, interest in self._peers.items():
-            news = [
-                (stream, self._streams[stream].highest())
-                for stream, _ in recent
-                if stream in self._streams and interest.mask & self._context.topics.bit(stream[2])
-            ]
-            self._send_signs(peer, news)
+            mask = interest.mask
+            news = [sign for topic, sign in signs if mask & topic]
+            if news:
+                self._context.outbox.send(peer, Announce(tuple(news)))
         if self._to_summarise:
             self._context.outbox.set_timer(self.TIMER_SUMMARY, self.SUMMARY_MS)
 
@@ -330,15 +338,15 @@ class Dissemination:
             due = min(missing.due for missing in self._missing.values())
             self._context.outbox.set_timer(self.TIMER_GRAFT, max(1, due - now))
 
-    def _send_signs(self, peer: NodeId, news: Iterable[tuple[StreamId, int]]) -> None:
+    def _signs(self, news: Iterable[tuple[StreamId, int]]) -> list[Sign]:
+        """Of those events that are still in the cache."""
         now = self._context.outbox.now()
         signs = []
         for stream, seq in news:
             held = self._cache.get(stream, seq)
             if held is not None:
                 signs.append(Sign(stream, seq, held.age_at(now)))
-        if signs and peer in self._peers:
-            self._context.outbox.send(peer, Announce(tuple(signs)))
+        return signs
 
     def _is_lazy(self, topic: Topic, peer: NodeId) -> bool:
         return peer in self._lazy.get(topic, ())

@@ -86,6 +86,8 @@ class Mesh(Overlay):
     # -- the contract
 
     def start(self, contacts: Sequence[NodeId]) -> None:
+        # Once for all subscriptions before the start, which are the most of them.
+        self._interest_changed()
         self._running = True
         self.version = self.context.outbox.now()
         self.dissemination.start()
@@ -102,7 +104,8 @@ class Mesh(Overlay):
     def subscribe(self, topic: Topic) -> None:
         self._subscribed[check_topic(topic)] = None
         self.dissemination.subscribe(topic)
-        self._interest_changed()
+        if self._running:
+            self._interest_changed()
 
     def unsubscribe(self, topic: Topic) -> None:
         self._subscribed.pop(topic, None)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
 from orbweaver.core.messages import Event, StreamId
+
+NONE: frozenset[int] = frozenset()
+"""Shared by all streams without gaps, which is nearly all: a set of its own for each
+stream of each node would be the largest thing in a run with publications."""
 
 
 class Stream:
@@ -15,7 +17,7 @@ class Stream:
 
     def __init__(self) -> None:
         self.next_seq = 0
-        self.ahead: set[int] = set()
+        self.ahead = NONE
 
     def seen(self, seq: int) -> bool:
         return seq < self.next_seq or seq in self.ahead
@@ -24,7 +26,10 @@ class Stream:
         """Mark as seen (or as given up)."""
         if seq < self.next_seq:
             return
-        self.ahead.add(seq)
+        if seq > self.next_seq:
+            self.ahead |= {seq}
+            return
+        self.next_seq += 1
         self._close_up()
 
     def highest(self) -> int:
@@ -36,13 +41,13 @@ class Stream:
         first = seq - window + 1
         if first > self.next_seq:
             self.next_seq = first
-            self.ahead = {ahead for ahead in self.ahead if ahead >= first}
+            self.ahead = frozenset(ahead for ahead in self.ahead if ahead >= first)
             self._close_up()
         return [s for s in range(self.next_seq, seq + 1) if s not in self.ahead]
 
     def _close_up(self) -> None:
         while self.next_seq in self.ahead:
-            self.ahead.remove(self.next_seq)
+            self.ahead = self.ahead - {self.next_seq} or NONE
             self.next_seq += 1
 
 
@@ -66,14 +71,14 @@ class EventCache:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._held: dict[str, OrderedDict[tuple[StreamId, int], Held]] = {}
+        self._held: dict[str, dict[tuple[StreamId, int], Held]] = {}
 
     def put(self, held: Held) -> None:
         event = held.event
-        topic = self._held.setdefault(event.topic, OrderedDict())
+        topic = self._held.setdefault(event.topic, {})
         topic[(event.stream, event.seq)] = held
         if len(topic) > self._size:
-            topic.popitem(last=False)
+            del topic[next(iter(topic))]
 
     def get(self, stream: StreamId, seq: int) -> Held | None:
         topic = self._held.get(stream[2])

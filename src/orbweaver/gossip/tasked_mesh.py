@@ -120,7 +120,8 @@ class TaskedMesh(Mesh):
         if sender in self._peers:
             self.heartbeats.heard(sender, self.context.outbox.now())
             for task, state in zip(self.tasks, message.tasks, strict=False):
-                task.on_heartbeat(sender, state, message.interest)
+                if sender in task.neighbors:
+                    task.on_heartbeat(sender, state, message.interest)
         elif not any(task.was_asked(sender) for task in self.tasks):
             # The far end holds a link that we do not: an answer was lost on the way.
             self.context.outbox.send(sender, Leave(None))

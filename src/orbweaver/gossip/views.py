@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterable, Sequence
 from random import Random
+from typing import cast
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Directory, InterestView
@@ -75,7 +76,8 @@ class PartialView(ScannedView):
     def entries(self) -> Iterable[tuple[NodeId, int]]:
         # A member that has left has mask 0 in the directory; any_peer must not offer it.
         masks = map(self._directory.mask_of, self._members)
-        return [(NodeId(p), mask) for p, mask in zip(self._members, masks, strict=True) if mask]
+        pairs = zip(cast("Sequence[NodeId]", self._members), masks, strict=True)
+        return [pair for pair in pairs if pair[1]]
 
     def interest_of(self, peer: NodeId) -> Interest | None:
         return self._directory.interest_of(peer)

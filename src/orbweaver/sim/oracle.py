@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from random import Random
+from typing import cast
 
 from orbweaver.core.bitplanes import bits_of, count_planes, highest, nth_bit
 from orbweaver.core.ids import NodeId, Topic
@@ -94,13 +95,11 @@ class Oracle(Directory):
         return NodeId(_lowest(nodes)) if nodes else None
 
     def sample(self, fraction: float, rng: Random) -> list[NodeId]:
-        up = [NodeId(i) for i in bits_of(self._up)] if self._gaps() else self._everyone()
-        return sample(rng, up, round(fraction * len(up)))
+        everyone = range(len(self._masks))
+        up = list(bits_of(self._up)) if self._gaps() else everyone
+        return cast("list[NodeId]", sample(rng, up, round(fraction * len(up))))
 
     # -- inside
-
-    def _everyone(self) -> list[NodeId]:
-        return [NodeId(i) for i in range(len(self._masks))]
 
     def _gaps(self) -> bool:
         return self._up.bit_count() < len(self._masks)

@@ -19,7 +19,7 @@ class CoverageAudit(Audit):
     __slots__ = ("_exact", "_under", "uncovered")
 
     def __init__(self, k: int, interest: int, neighbors: Collection[Neighbor]) -> None:
-        levels = covered_at_least((n.interest.mask for n in neighbors), k + 1)
+        levels = covered_at_least([n.interest.mask for n in neighbors], k + 1)
         enough = levels[k - 1] if k else interest
         self.uncovered = interest & ~enough
         """The topics with fewer than K neighbours, as a mask."""

@@ -60,7 +60,7 @@ def verdict(found: Distribution) -> str:
     """What the fit says, in words; also for the terminal."""
     fit = found.fit
     if fit is None:
-        return "too few different values for a fit."
+        return "no power law: too few different values, or too steep a fall."
     if fit.p_value > 0.1:
         text = "a power law and an exponential fit about equally well"
     else:
@@ -68,7 +68,7 @@ def verdict(found: Distribution) -> str:
         text = f"{better} fits better (p = {fit.p_value:.2g})"
     share = 100 * fit.tail / found.count
     # Far enough out anything looks straight, so say how far out that is.
-    return f"{text}, looking at the largest {share:.0f} %." if share < 50 else f"{text}."
+    return f"{text}, looking at the largest {share:.2g} %." if share < 50 else f"{text}."
 
 
 def describe_tdi(tdi: Tdi) -> str:
@@ -109,6 +109,8 @@ def _ccdf(found: Distribution, label: str) -> str:
             axes.loglog(line, ys, "-", lw=1.2, color=plots.COLOURS[1], label=label_fit)
             axes.legend()
         axes.set_ylim(bottom=0.5 / found.count, top=1.5)
+        # Between powers of ten there is room for numbers only where there are few powers.
+        axes.tick_params(which="minor", labelbottom=xs[-1] < 5 * xs[0], labelleft=False)
         axes.set_xlabel(label)
         axes.set_ylabel("share with at least so many")
 

@@ -23,7 +23,7 @@ class Distribution(msgspec.Struct, frozen=True):
     ccdf: list[tuple[int, float]]
     """(x, share of the values that are at least x), thinned to `POINTS_MAX` points."""
     fit: Fit | None
-    """None when there are too few different values."""
+    """None when there are too few different values, or no tail to speak of."""
 
 
 def nodes_of_topics(interests: DataFrame) -> dict[int, int]:

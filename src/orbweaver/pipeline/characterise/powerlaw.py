@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import zeta
 
-ALPHA_MIN, ALPHA_MAX = 1.01, 12.0
+ALPHA_MIN, ALPHA_MAX = 1.01, 8.0
+"""A tail that would be steeper still is no power law, whatever its distance."""
 TAIL_MIN = 50
 """Fewer values than this above x_min say nothing (the authors' rule of thumb)."""
 CANDIDATES_MAX = 200
@@ -48,7 +49,8 @@ class Fit(msgspec.Struct, frozen=True):
 
 
 def fit(counts: Mapping[int, int]) -> Fit | None:
-    """`counts` says how often each value occurs; None if there is too little to fit."""
+    """`counts` says how often each value occurs; None if there is too little to fit, or if
+    even the far end falls off too steeply."""
     pairs = sorted((value, count) for value, count in counts.items() if value > 0 and count)
     if len(pairs) < 3 or sum(count for _, count in pairs) < TAIL_MIN:
         return None
@@ -57,10 +59,13 @@ def fit(counts: Mapping[int, int]) -> Fit | None:
     best: tuple[float, int, float] | None = None
     for start in _candidates(xs, ns):
         alpha = exponent(xs[start:], ns[start:])
+        if not ALPHA_MIN + 1e-3 < alpha < ALPHA_MAX - 1e-3:
+            continue
         distance = _distance(xs[start:], ns[start:], alpha)
         if best is None or distance < best[0]:
             best = (distance, start, alpha)
-    assert best is not None
+    if best is None:
+        return None
     distance, start, alpha = best
     xs, ns = xs[start:], ns[start:]
     tail = float(ns.sum())
