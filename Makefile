@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT := out
 
-.PHONY: help setup demo test test-slow test-stages check format bench docs golden clean
+.PHONY: help setup demo test test-slow check format bench docs golden clean
 
 help:  ## Say what can be made
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 setup: $(READY)  ## Make a virtual environment in .venv with everything in it
 
@@ -28,10 +28,7 @@ test: $(READY)  ## Run the tests (minutes)
 	$(BIN)/python -m pytest -q -n 2
 
 test-slow: $(READY)  ## Run the paper-scale tests too
-	$(BIN)/python -m pytest -q -n 2 -m 'not stages'
-
-test-stages: $(READY)  ## Run the tests of the Spark stages (ten minutes)
-	$(BIN)/python -m pytest -q -m stages
+	$(BIN)/python -m pytest -q -n 2 -m 'slow or not slow'
 
 check: $(READY)  ## Check format, lint, types and import rules
 	$(BIN)/ruff format --check .
