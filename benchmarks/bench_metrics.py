@@ -54,7 +54,7 @@ def formed(nodes: int, warmup_ms: int, seed: int) -> Snapshot:
 
 
 def by_ours(overlay: Snapshot, members: list[int]) -> tuple[int, int, int]:
-    return distances(induced(overlay, members))
+    return distances(induced(overlay.links, members))
 
 
 def by_networkx(overlay: Snapshot, members: list[int]) -> tuple[int, int, int]:

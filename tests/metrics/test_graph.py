@@ -1,14 +1,12 @@
 """Degrees, topic components and distances, against networkx and by hand."""
 
-import math
-
 import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbweaver.metrics import topics
-from orbweaver.metrics.degree import degrees, histogram, interval95, mean
+from orbweaver.metrics.degree import degrees, histogram
 from orbweaver.metrics.snapshot import Snapshot, from_graph
 
 
@@ -90,21 +88,3 @@ def test_a_path_through_other_topics_does_not_count() -> None:
 def test_edges_name_each_link_once() -> None:
     overlay = from_graph({0: [], 1: [], 2: []}, [(1, 0), (0, 1), (2, 1)])
     assert overlay.edges() == [(0, 1), (1, 2)]
-
-
-@pytest.mark.parametrize(
-    ("values", "middle", "half"),
-    [
-        ([3, 3, 3], 3.0, 0.0),
-        ([1, 3], 2.0, 1.96),
-        ([1, 2, 3, 4], 2.5, 1.96 * math.sqrt(5 / 3 / 4)),
-    ],
-)
-def test_mean_and_interval(values: list[int], middle: float, half: float) -> None:
-    assert mean(values) == pytest.approx(middle)
-    assert interval95(values) == pytest.approx(half)
-
-
-@pytest.mark.parametrize(("statistic", "few"), [(mean, []), (interval95, []), (interval95, [4])])
-def test_too_few_values_have_no_statistic(statistic, few: list[int]) -> None:
-    assert math.isnan(statistic(few))

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
-from orbweaver.pipeline.sweep import STORE, job_key, run_row, sweep
+from orbweaver.pipeline.store import RUNS, job_key, read_runs
+from orbweaver.pipeline.sweep import run_row, sweep
 from orbweaver.study.run import Result, run_scenario
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
@@ -77,6 +78,20 @@ def test_a_key_names_the_run(change: dict[str, object]) -> None:
 
 def test_a_row_fits_the_store() -> None:
     row = run_row("k", msgspec.json.encode(small("x")).decode(), 3)
-    assert len(row) == len(STORE.fieldNames())
-    assert row[:4] == ("k", "x", 3, True)
-    assert msgspec.json.decode(row[4], type=Result).seed == 3
+    assert set(row) == set(RUNS.fieldNames())
+    assert (row["key"], row["name"], row["seed"], row["ok"]) == ("k", "x", 3, True)
+    assert msgspec.json.decode(row["result"], type=Result).seed == 3
+
+
+def test_the_store_keeps_what_the_overlay_looked_like(spark: SparkSession, tmp_path: Path) -> None:
+    scenario = small("x", run=RunSpec(warmup_ms=1500, drain_ms=500, snapshots_ms=(500,)))
+    sweep(spark, [(scenario, 0)], tmp_path / "store")
+    (row,) = read_runs(spark, tmp_path / "store").collect()
+    looks = run_scenario(scenario, 0).looks
+    assert [look.time_ms for look in looks] == [500, 1500]
+    there = [(r.time_ms, r.node, frozenset(r.topics), list(r.peers)) for r in row.looks]
+    assert there == [
+        (look.time_ms, node, topics, look.links[node])
+        for look in looks
+        for node, topics in look.interests.items()
+    ]

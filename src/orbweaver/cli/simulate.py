@@ -12,12 +12,11 @@ import typer
 
 from orbweaver.cli.terminal import err, out, print_json, progress, show, table
 from orbweaver.core.errors import UsageError, nearest
-from orbweaver.metrics.snapshot import snapshot
 from orbweaver.metrics.summary import MEANING
 from orbweaver.records.files import check_file, check_folder, whole_file
 from orbweaver.records.writers import Format, default_format, write_records
 from orbweaver.study.run import Run, run_scenario
-from orbweaver.workload.scenario import Scenario, build_scenario, load_scenario
+from orbweaver.workload.scenario import build_scenario, load_scenario
 from orbweaver.workload.tables import columns_of
 
 NODES_MAX = 100_000_000
@@ -120,7 +119,7 @@ def simulate(
     with progress(f"simulating {spec.overlay}", 1000) as bar:
         run = run_scenario(spec, seed, lambda now, end: bar(1000 * now // max(1, end)))
     if links_out is not None:
-        write_links(run, spec, links_out)
+        write_links(run, links_out)
     if records_out is not None:
         write_records(run.outcome.records, records_out, format)
     if json:
@@ -136,12 +135,11 @@ def simulate(
         raise typer.Exit(1)
 
 
-def write_links(run: Run, spec: Scenario, path: Path) -> None:
-    overlay = snapshot(run.outcome.records, run.snapshot_ms, spec.run.young_ms)
+def write_links(run: Run, path: Path) -> None:
     with whole_file(path) as temporary, temporary.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("a", "b"))
-        writer.writerows((run.labels[a], run.labels[b]) for a, b in overlay.edges())
+        writer.writerows((run.labels[a], run.labels[b]) for a, b in run.looks[-1].edges())
 
 
 def print_result(run: Run) -> None:

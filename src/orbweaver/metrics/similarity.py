@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from orbweaver.core.bitplanes import at_count, count_planes
-from orbweaver.metrics.degree import mean
+from orbweaver.metrics.averages import mean
 
 
 def top_intersection(interests: Sequence[Collection[str]], d: int) -> float:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from orbweaver.core.messages import PURPOSES
-from orbweaver.metrics import degree, topics, traffic
+from orbweaver.metrics import traffic
+from orbweaver.metrics.averages import interval95, mean
+from orbweaver.metrics.degree import degrees
 from orbweaver.metrics.deliveries import deliveries
 from orbweaver.metrics.similarity import top_intersection
 from orbweaver.metrics.snapshot import Snapshot
+from orbweaver.metrics.topics import TopicShape, shapes
 from orbweaver.records import Records
 
 MEANING = {
@@ -45,13 +49,18 @@ MEANING = {
 
 def overlay_metrics(overlay: Snapshot, with_distances: bool = True) -> dict[str, Any]:
     """Metrics of the graph alone."""
-    sizes = degree.degrees(overlay)
-    found = topics.shapes(overlay, with_distances)
+    return graph_metrics(degrees(overlay), shapes(overlay, with_distances), with_distances)
+
+
+def graph_metrics(
+    sizes: Sequence[int], found: Sequence[TopicShape], with_distances: bool = True
+) -> dict[str, Any]:
+    """The same from the degree of every node and the shape of every topic."""
     metrics: dict[str, Any] = {
         "nodes_up": len(sizes),
-        "links": len(overlay.edges()),
-        "degree_mean": degree.mean(sizes),
-        "degree_ci95": degree.interval95(sizes),
+        "links": sum(sizes) // 2,
+        "degree_mean": mean(sizes),
+        "degree_ci95": interval95(sizes),
         "degree_max": max(sizes, default=0),
         "topics": len(found),
         "components": sum(shape.components for shape in found),
@@ -60,7 +69,7 @@ def overlay_metrics(overlay: Snapshot, with_distances: bool = True) -> dict[str,
     if with_distances:
         pairs = sum(shape.distance_pairs for shape in found)
         metrics["diameter_max"] = max((shape.diameter for shape in found), default=0)
-        metrics["diameter_mean"] = degree.mean([shape.diameter for shape in found])
+        metrics["diameter_mean"] = mean([shape.diameter for shape in found])
         metrics["distance_mean"] = (
             sum(shape.distance_sum for shape in found) / pairs if pairs else math.nan
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
 
 from orbweaver.metrics.snapshot import Snapshot
 
@@ -23,10 +24,10 @@ class TopicShape:
     """Ordered pairs of different nodes that are connected."""
 
 
-def induced(overlay: Snapshot, members: list[int]) -> list[list[int]]:
+def induced(links: Mapping[int, Iterable[int]], members: Sequence[int]) -> list[list[int]]:
     """The links among a topic's nodes, numbered by their place in `members`."""
     place = {node: i for i, node in enumerate(members)}
-    return [[place[p] for p in overlay.links[node] if p in place] for node in members]
+    return [[place[peer] for peer in links[node] if peer in place] for node in members]
 
 
 def components(graph: list[list[int]]) -> int:
@@ -82,11 +83,21 @@ def distances(graph: list[list[int]]) -> tuple[int, int, int]:
     return largest, total, pairs
 
 
+def topic_shape(
+    topic: str,
+    links: Mapping[int, Iterable[int]],
+    members: Sequence[int],
+    with_distances: bool = True,
+) -> TopicShape:
+    """One topic. `links` has at least those of its members, to whomever they lead."""
+    graph = induced(links, members)
+    largest, total, pairs = distances(graph) if with_distances else (0, 0, 0)
+    return TopicShape(topic, len(members), components(graph), largest, total, pairs)
+
+
 def shapes(overlay: Snapshot, with_distances: bool = True) -> list[TopicShape]:
     """Every topic that some node is interested in, in the order of first appearance."""
-    found = []
-    for topic, members in overlay.on_topic().items():
-        graph = induced(overlay, members)
-        largest, total, pairs = distances(graph) if with_distances else (0, 0, 0)
-        found.append(TopicShape(topic, len(members), components(graph), largest, total, pairs))
-    return found
+    return [
+        topic_shape(topic, overlay.links, members, with_distances)
+        for topic, members in overlay.on_topic().items()
+    ]

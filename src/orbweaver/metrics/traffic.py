@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from orbweaver.metrics.degree import mean
+from orbweaver.metrics.averages import mean
 from orbweaver.records import Records
 
 

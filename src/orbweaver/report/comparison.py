@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from orbweaver import __version__
-from orbweaver.metrics.degree import interval95, mean
-from orbweaver.metrics.snapshot import snapshot
+from orbweaver.metrics.averages import interval95, mean
 from orbweaver.report import plots
 from orbweaver.report.ledger import add_verdicts, figures
 from orbweaver.report.page import Page
@@ -125,8 +124,7 @@ def woven() -> tuple[str, str]:
         publish=PublishSpec(per_topic=0),
         run=RunSpec(warmup_ms=5000, drain_ms=0, measure_bytes=False),
     )
-    run = run_scenario(scenario, 1)
-    overlay = snapshot(run.outcome.records, run.snapshot_ms)
+    overlay = run_scenario(scenario, 1).looks[-1]
     topic = sorted(overlay.on_topic().items(), key=lambda item: -len(item[1]))[2][0]
     return (
         plots.web(overlay, topic),

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from orbweaver.metrics.degree import mean
+from orbweaver.metrics.averages import mean
 from orbweaver.study.run import Result
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from orbweaver import __version__
 from orbweaver.metrics.degree import degrees, histogram
-from orbweaver.metrics.snapshot import snapshot
+from orbweaver.metrics.snapshot import Snapshot, snapshot
 from orbweaver.metrics.summary import overlay_metrics, summarise
 from orbweaver.overlays.catalog import find
 from orbweaver.records import Records
@@ -46,7 +46,8 @@ class Run:
     result: Result
     outcome: Outcome
     labels: tuple[str, ...]
-    snapshot_ms: int
+    looks: list[Snapshot]
+    """The overlay at each snapshot, the last one being what the metrics are of."""
 
 
 def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None) -> Run:
@@ -55,14 +56,15 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
     outcome = simulation.run(progress)
     times = simulation.snapshot_times()
     young_ms = scenario.run.young_ms
-    final = snapshot(outcome.records, times[-1], young_ms)
+    looks = [snapshot(outcome.records, time_ms, young_ms) for time_ms in times]
+    final = looks[-1]
     metrics = summarise(
         outcome.records, final, outcome.end_ms, young_ms, times[0], scenario.run.tdi
     )
     snapshots = [
-        {"time_ms": t, **_plain(overlay_metrics(snapshot(outcome.records, t, young_ms), False))}
-        for t in times
-        if len(times) > 1
+        {"time_ms": look.time_ms, **_plain(overlay_metrics(look, with_distances=False))}
+        for look in looks
+        if len(looks) > 1
     ]
     result = Result(
         name=scenario.name,
@@ -82,7 +84,7 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
         fingerprint=simulation.scenario.fingerprint(),
         version=__version__,
     )
-    return Run(result, outcome, simulation.workload.subscriptions.labels, times[-1])
+    return Run(result, outcome, simulation.workload.subscriptions.labels, looks)
 
 
 def _states(records: Records, time_ms: int) -> dict[str, dict[int, int]]:

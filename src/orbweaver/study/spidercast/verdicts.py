@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 
 from orbweaver.core.errors import UsageError, nearest
-from orbweaver.metrics.degree import mean
+from orbweaver.metrics.averages import mean
 from orbweaver.study.claims import (
     Series,
     Verdict,

@@ -1,0 +1,99 @@
+"""The store of runs: one Parquet folder to which sweeps append, a row for each run.
+
+A run is named by a hash of its scenario, its seed and the code that ran it. Its row has the
+result as `simulate` would print it, and what the overlay looked like at each snapshot, so
+that new questions can be asked of old runs. A run that failed has its traceback instead.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from orbweaver.core.errors import UsageError
+from orbweaver.core.seeds import derive
+from orbweaver.study.run import Result
+from orbweaver.study.version import code_version
+from orbweaver.workload.scenario import Scenario
+
+LOOK = StructType(
+    [
+        StructField("time_ms", LongType(), False),
+        StructField("node", LongType(), False),
+        StructField("topics", ArrayType(StringType(), False), False),
+        StructField("peers", ArrayType(LongType(), False), False),
+    ]
+)
+"""One node at one snapshot."""
+
+RUNS = StructType(
+    [
+        StructField("key", StringType(), False),
+        StructField("code", StringType(), False),
+        StructField("name", StringType(), False),
+        StructField("seed", LongType(), False),
+        StructField("scenario", StringType(), False),
+        StructField("ok", BooleanType(), False),
+        StructField("result", StringType(), False),
+        StructField("error", StringType(), False),
+        StructField("looks", ArrayType(LOOK, False), False),
+    ]
+)
+"""`scenario` and `result` are JSON of `workload.scenario.Scenario` and `study.run.Result`."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    name: str
+    seed: int
+    error: str
+    replay: str
+    """The command that does it again, here."""
+
+
+def job_key(scenario: Scenario, seed: int) -> str:
+    return f"{derive('run', scenario.fingerprint(), scenario.name, seed, code_version()):016x}"
+
+
+def read_runs(spark: SparkSession, store: Path) -> DataFrame:
+    """All rows. Runs of other versions of the code are among them, and failures."""
+    if not any(store.glob("*.parquet")):
+        raise UsageError(f"{store} is no store of runs; 'orbweaver sweep' makes one")
+    return spark.read.schema(RUNS).parquet(str(store))
+
+
+def stored_results(spark: SparkSession, store: Path, keys: Iterable[str]) -> dict[str, Result]:
+    """Those of these runs that are there."""
+    if not any(store.glob("*.parquet")):
+        return {}
+    wanted = frozenset(keys)
+    rows = read_runs(spark, store).where("ok").select("key", "result").toLocalIterator()
+    return {r.key: msgspec.json.decode(r.result, type=Result) for r in rows if r.key in wanted}
+
+
+def stored_failures(spark: SparkSession, store: Path, keys: Sequence[str]) -> list[Failure]:
+    """What is known of the runs that have no result."""
+    if not keys:
+        return []
+    wanted = frozenset(keys)
+    rows = read_runs(spark, store).where("not ok").drop("looks").toLocalIterator()
+    found = {row.key: row for row in rows if row.key in wanted}
+    return [
+        Failure(row.name, row.seed, row.error, _replay(row.scenario, row.seed))
+        for row in (found[key] for key in keys if key in found)
+    ]
+
+
+def _replay(scenario: str, seed: int) -> str:
+    return shlex.join(["orbweaver", "replay", scenario, "--seed", str(seed)])
