@@ -20,9 +20,10 @@ $(READY): pyproject.toml constraints.txt
 	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet -c constraints.txt -e '.[lab,dev]'
 	@touch $(READY)
 
-demo: $(READY)  ## Compare SpiderCast with its baselines and check its claims; writes a page
+demo: $(READY)  ## Compare the overlays, then run SpiderCast's claims again; writes two pages
 	@mkdir -p $(OUT)
-	@$(BIN)/orbweaver compare --claims --out $(OUT)/compare.html
+	@$(BIN)/orbweaver compare --out $(OUT)/compare.html
+	@$(BIN)/orbweaver reproduce spidercast --store $(OUT)/store --out $(OUT)/spidercast.html
 
 test: $(READY)  ## Run the tests (minutes)
 	$(BIN)/python -m pytest -q -n 2

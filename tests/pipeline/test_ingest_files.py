@@ -77,8 +77,8 @@ def test_what_is_written_can_be_simulated(spark: SparkSession, tmp_path: Path) -
     file.write_text("0 m 0\n5000 m 1\n".replace(" ", ","))
     (tmp_path / "churn").mkdir()
     run(spark, tmp_path / "churn", "machine-events", file)
-    churn = load_churn(tmp_path / "churn" / "out" / "churn", {"m": 3})
-    assert churn == [(0, 3, "join"), (5, 3, "leave")]
+    churn = load_churn(tmp_path / "churn" / "out" / "churn", ["n", "m"])
+    assert churn == [(0, 1, "join"), (5, 1, "leave")]
     manifest = read_manifest(tmp_path / "out")
     assert manifest["kind"] == "undirected-edges"
     assert manifest["topics_are_nodes"] is True

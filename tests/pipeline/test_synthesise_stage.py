@@ -140,8 +140,7 @@ def test_the_command_writes_what_simulate_reads(spark: SparkSession, tmp_path: P
     built = build(make_plan("rss", {"nodes": 200, "topics": 50}), 4)
     expected = [tuple(f"t{t}" for t in row) for row in built.draw(np.arange(200)).rows()]
     assert list(found.of_node) == expected
-    number = {label: i for i, label in enumerate(found.labels)}
-    assert len(load_churn(out / "churn", number)) == told["tables"]["churn"]
+    assert len(load_churn(out / "churn", found.labels)) == told["tables"]["churn"]
     assert pq.read_table(out / "rates").column("rate").to_pylist() == [1.0] * 50
 
 

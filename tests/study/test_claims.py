@@ -8,11 +8,11 @@ import pytest
 
 from orbweaver.study.claims import gather, rank_correlation, series_name
 from orbweaver.study.run import Result
-from orbweaver.study.spidercast.experiments import FULL, QUICK, Scale, scenarios
+from orbweaver.study.spidercast import SPIDERCAST
 from orbweaver.study.spidercast.paper import DIAMETERS, TABLE_12
-from orbweaver.study.spidercast.verdicts import CLAIMS, DEMO, judge, needed
 
 SIZES = (1000, 2000)
+JUDGED = ("S1", "S2", "S3", "S5", "S14")
 DEGREES = {
     **{label: degrees[:2] for label, degrees in TABLE_12.items()},
     "uniform": (11.2, 10.5),
@@ -47,7 +47,7 @@ def verdicts(**changed: Any) -> dict[str, bool]:
         for seed in range(3)
     ]
     found: dict[str, bool] = {}
-    for verdict in judge(DEMO, gather(results)):
+    for verdict in SPIDERCAST.judge(JUDGED, gather(results)):
         found[verdict.claim] = found.get(verdict.claim, True) and verdict.reproduced
     return found
 
@@ -75,13 +75,13 @@ def test_each_deviation_is_told(change: dict[str, Any], claim: str) -> None:
     assert verdicts(**change)[claim] is False
 
 
-@pytest.mark.parametrize("scale", [QUICK, FULL], ids=lambda scale: scale.name)
-def test_every_run_has_a_name_of_its_own(scale: Scale) -> None:
-    made = scenarios(needed(CLAIMS), scale)
-    assert len({one.name for one in made}) == len(made)
+@pytest.mark.parametrize("scale", SPIDERCAST.scales)
+def test_every_run_has_a_name_of_its_own(scale: str) -> None:
+    jobs = SPIDERCAST.jobs(SPIDERCAST.claims, scale, [0])
+    assert len({one.name for one, _ in jobs}) == len(jobs)
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("claim", SPIDERCAST.claims)
 def test_a_claim_finds_what_it_needs(claim: str) -> None:
     """Judging with made-up metrics touches every series that it looks up."""
     looks = dict.fromkeys(("components", "topics", "partitioned_topics", "degree_mean"), 1.0)
@@ -94,9 +94,9 @@ def test_a_claim_finds_what_it_needs(claim: str) -> None:
             wall_seconds=0, events=0, complete=True, metrics=numbers, snapshots=[looks],
             degree_histogram={}, states={"kr": {0: 1}}, fingerprint="", version="",
         )
-        for one in scenarios(needed([claim]), QUICK)
+        for one, _ in SPIDERCAST.jobs([claim], "quick", [0])
     ]  # fmt: skip
-    verdicts = judge([claim], gather(results))
+    verdicts = SPIDERCAST.judge([claim], gather(results))
     assert verdicts
     assert {verdict.claim for verdict in verdicts} == {claim}
 

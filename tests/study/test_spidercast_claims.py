@@ -6,8 +6,9 @@ import pytest
 
 from orbweaver.study.claims import gather
 from orbweaver.study.pool import run_all
-from orbweaver.study.spidercast.experiments import QUICK, scenarios
-from orbweaver.study.spidercast.verdicts import DEMO, judge, needed
+from orbweaver.study.spidercast import SPIDERCAST
+
+JUDGED = ("S1", "S2", "S3", "S5", "S14")
 
 KNOWN_NOT_REPRODUCED = {
     "maximum topic diameter, uniform",
@@ -23,8 +24,8 @@ TREND_NEEDS_MORE_SIZES = {"similarity(20,0)"}
 
 @pytest.mark.slow
 def test_claims_at_1000_and_2000() -> None:
-    jobs = [(one, seed) for one in scenarios(needed(DEMO), QUICK) for seed in range(3)]
-    verdicts = judge(DEMO, gather(run_all(jobs)))
+    jobs = SPIDERCAST.jobs(JUDGED, "quick", range(3))
+    verdicts = SPIDERCAST.judge(JUDGED, gather(run_all(jobs)))
     assert len(verdicts) == 14
     for verdict in verdicts:
         subject = verdict.what.split(", over")[0].split(":")[0]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from orbweaver.core.errors import UsageError
 from orbweaver.workload.churn import exponential_ms, load_churn, on_off, weibull_ms
 
-NODES = {"a": 0, "b": 1, "c": 2}
+NODES = ("a", "b", "c")
 
 
 @pytest.mark.parametrize("mean_ms", [50, 3000, 1e6])
@@ -76,6 +76,17 @@ def test_a_table_is_put_in_order_of_time(tmp_path: Path, column: str) -> None:
         (21, 0, "leave"),
         (500, 1, "crash"),
         (500, 0, "join"),
+    ]
+
+
+def test_a_trace_of_other_nodes_is_played_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "churn.csv"
+    path.write_text("time,node,kind\n0,m7,join\n0,m2,join\n90,m7,crash\n0,m1,join\n95,m4,join\n")
+    assert load_churn(path, NODES, in_order=True, start_ms=1000, speed=10) == [
+        (1000, 0, "join"),
+        (1000, 1, "join"),
+        (1000, 2, "join"),
+        (1009, 0, "crash"),
     ]
 
 

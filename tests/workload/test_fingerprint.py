@@ -45,6 +45,15 @@ def test_whatever_decides_the_run_counts(change: dict[str, Any]) -> None:
     assert build(**change).fingerprint() != build().fingerprint()
 
 
+def test_a_default_that_is_spelt_out_does_not_count() -> None:
+    parts = ("workload", "latency", "faults", "churn", "publish", "run")
+    spelt = {part: msgspec.to_builtins(getattr(build(), part)) for part in parts}
+    assert build(**spelt).fingerprint() == build().fingerprint()
+    assert (
+        build(workload={"nodes": 1000}, run={"contacts": 5}).fingerprint() == build().fingerprint()
+    )
+
+
 def test_the_order_of_parameters_does_not_count() -> None:
     one = build(params={"kg": 2, "kr": 1})
     other = build(params={"kr": 1, "kg": 2})

@@ -15,15 +15,9 @@ from orbweaver.cli.terminal import out, print_json, progress, table
 from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.records.files import check_file
 from orbweaver.report.comparison import COLUMNS, table_rows, write_page
-from orbweaver.report.ledger import verdict_word
-from orbweaver.study.claims import Series, Verdict, gather
 from orbweaver.study.pool import Job, run_all
 from orbweaver.study.run import Result
-from orbweaver.study.spidercast.experiments import QUICK, scenarios
-from orbweaver.study.spidercast.verdicts import DEMO, judge, needed
 from orbweaver.workload.scenario import Scenario, build_scenario
-
-CLAIM_SEEDS = range(3)
 
 
 def compare(
@@ -43,9 +37,6 @@ def compare(
         typer.Option(help="Your own data instead: CSV or Parquet with columns node,topic."),
     ] = None,
     seeds: Annotated[str, typer.Option(help="Seeds, as in 0-2 or 1,5,9.")] = "0-2",
-    claims: Annotated[
-        bool, typer.Option("--claims", help="Also check SpiderCast's claims, at N=1000 and 2000.")
-    ] = False,
     workers: Annotated[int, typer.Option(help="Processes; 0 means one for each core.")] = 0,
     out_file: Annotated[Path, typer.Option("--out", help="Where the HTML page goes.")] = Path(
         "compare.html"
@@ -76,30 +67,19 @@ def compare(
     }
     compared = [build_scenario({"overlay": n, "workload": workload}, "options") for n in names]
     jobs: list[Job] = [(scenario, seed) for scenario in compared for seed in wanted]
-    side_by_side = len(jobs)
-    if claims:
-        claimed = scenarios(needed(DEMO), QUICK)
-        jobs += [(scenario, seed) for scenario in claimed for seed in CLAIM_SEEDS]
     results = _run(jobs, workers)
     by_overlay: dict[str, list[Result]] = {}
-    for result in results[:side_by_side]:
+    for result in results:
         by_overlay.setdefault(result.overlay, []).append(result)
-    series: dict[str, Series] = {}
-    verdicts: list[Verdict] = []
-    if claims:
-        series = gather(results[side_by_side:])
-        verdicts = judge(DEMO, series)
     first = results[0]
     title = _describe(compared[0], first.nodes, first.topics)
     command = "orbweaver " + shlex.join(sys.argv[1:])
-    write_page(out_file, title, command, by_overlay, verdicts, series)
+    write_page(out_file, title, command, by_overlay)
     if json:
-        plain = {"overlays": by_overlay, "claims": verdicts, "page": str(out_file)}
+        plain = {"overlays": by_overlay, "page": str(out_file)}
         print_json(msgspec.to_builtins(plain, str_keys=True))
         return
     _print_comparison(title, by_overlay)
-    if verdicts:
-        print_verdicts(verdicts)
     out.print(f"The page with plots: {out_file}", soft_wrap=True)
 
 
@@ -131,16 +111,4 @@ def _print_comparison(title: str, by_overlay: dict[str, list[Result]]) -> None:
     rows = table_rows(by_overlay)
     for i, (name, _) in enumerate(COLUMNS.values(), 1):
         grid.add_row(name, *(row[i] for row in rows))
-    out.print(grid)
-
-
-def print_verdicts(verdicts: list[Verdict]) -> None:
-    grid = table("SpiderCast's claims", "claim", "what", "paper", "ours", "verdict")
-    for column in grid.columns:
-        column.justify = "left"
-    for v in verdicts:
-        word = verdict_word(v)
-        grid.add_row(
-            v.claim, v.what, v.paper, v.ours, f"[{'green' if v.reproduced else 'red'}]{word}"
-        )
     out.print(grid)

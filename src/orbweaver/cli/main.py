@@ -14,6 +14,7 @@ from orbweaver.cli import (
     characterise,
     compare,
     ingest,
+    measure,
     overlays,
     reproduce,
     sample,
@@ -43,6 +44,8 @@ app.command("synthesise")(synthesise.synthesise)
 app.command("characterise")(characterise.characterise)
 app.command("sweep")(sweep.sweep)
 app.command("replay")(sweep.replay)
+app.command("measure")(measure.measure)
+app.command("report")(measure.report)
 
 
 def _version(wanted: bool) -> None:

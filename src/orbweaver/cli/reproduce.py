@@ -10,16 +10,13 @@ from typing import Annotated
 import msgspec
 import typer
 
-from orbweaver.cli.compare import print_verdicts
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.sweep import STORE, report_failures, run_sweep
-from orbweaver.cli.terminal import out, print_json
-from orbweaver.core.errors import UsageError, nearest
+from orbweaver.cli.terminal import out, print_json, table
 from orbweaver.records.files import check_file
-from orbweaver.report.ledger import write_ledger
+from orbweaver.report.ledger import Ledger, judge, verdict_word, write_study
 from orbweaver.study.claims import gather
-from orbweaver.study.spidercast.experiments import FULL, QUICK, scenarios
-from orbweaver.study.spidercast.verdicts import CLAIMS, judge, needed
+from orbweaver.study.papers import find_paper
 
 
 def reproduce(
@@ -51,23 +48,31 @@ def reproduce(
 
         orbweaver reproduce spidercast --claims S1,S2,S14
     """
-    if paper != "spidercast":
-        raise UsageError(f"no claims of '{paper}': {nearest(paper, ['spidercast'])}")
-    chosen = [c.strip().upper() for c in claims.split(",")] if claims else list(CLAIMS)
-    scale = FULL if full else QUICK
+    chosen_paper = find_paper(paper)
+    chosen = [c.strip().upper() for c in claims.split(",")] if claims else list(chosen_paper.claims)
+    scale = "full" if full else "quick"
     check_file(out_file)
-    jobs = [(one, seed) for one in scenarios(needed(chosen), scale) for seed in parse_seeds(seeds)]
+    jobs = chosen_paper.jobs(chosen, scale, parse_seeds(seeds))
     swept = run_sweep(jobs, store, master, 6.0)
     report_failures(swept.failures)
     series = gather(swept.results)
-    verdicts = judge(chosen, series)
-    command = "orbweaver " + shlex.join(sys.argv[1:])
-    write_ledger(out_file, "SpiderCast", scale.name, len(parse_seeds(seeds)), command, verdicts,
-                 series)  # fmt: skip
+    ledger = judge(chosen_paper, chosen, scale, series)
+    write_study(out_file, {chosen_paper: ledger}, series, "orbweaver " + shlex.join(sys.argv[1:]))
     if json:
-        plain = {"scale": scale.name, "claims": verdicts, "page": str(out_file)}
-        print_json(msgspec.to_builtins(plain))
+        print_json(msgspec.to_builtins({"ledger": ledger, "page": str(out_file)}))
         return
-    out.print(f"Scale: {scale.name}; {len(jobs)} runs, {swept.ran} of them new.", soft_wrap=True)
-    print_verdicts(verdicts)
+    out.print(f"{len(jobs)} runs, {swept.ran} of them new.", soft_wrap=True)
+    print_ledger(ledger)
     out.print(f"The page with plots: {out_file}", soft_wrap=True)
+
+
+def print_ledger(ledger: Ledger) -> None:
+    title = f"{ledger.title}'s claims at scale '{ledger.scale}': {ledger.scale_meaning}"
+    grid = table(title, "claim", "what", "paper", "ours", "verdict")
+    for column in grid.columns:
+        column.justify = "left"
+    for v in ledger.verdicts:
+        colour = "green" if v.reproduced else "red"
+        grid.add_row(v.claim, v.what, v.paper, v.ours, f"[{colour}]{verdict_word(v)}")
+    out.print(grid)
+    out.print(f"{ledger.held} of {len(ledger.verdicts)} checks reproduced.")

@@ -50,7 +50,7 @@ def describe(params: type[Params]) -> list[ParamInfo]:
     return rows
 
 
-def differing(params: Params) -> dict[str, Any]:
+def differing(params: msgspec.Struct) -> dict[str, Any]:
     """The settings that are not the defaults: how a scenario is told apart from others,
     however its numbers were typed."""
     fields = msgspec.structs.fields(type(params))

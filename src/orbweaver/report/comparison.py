@@ -1,4 +1,4 @@
-"""The page of `orbweaver compare`: overlays side by side, then the claims."""
+"""The page of `orbweaver compare`: overlays side by side."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from pathlib import Path
 from orbweaver import __version__
 from orbweaver.metrics.averages import interval95, mean
 from orbweaver.report import plots
-from orbweaver.report.ledger import add_verdicts, figures
 from orbweaver.report.page import Page
-from orbweaver.study.claims import Series, Verdict
 from orbweaver.study.run import Result, run_scenario
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
@@ -52,8 +50,6 @@ def write_page(
     workload: str,
     command: str,
     by_overlay: Mapping[str, Sequence[Result]],
-    verdicts: Sequence[Verdict],
-    series: Mapping[str, Series],
 ) -> None:
     seeds = len(next(iter(by_overlay.values())))
     page = Page(
@@ -67,12 +63,6 @@ def write_page(
         "duplicates of the last event on each topic, when the trees have been found."
     )
     page.plots([*_comparison_plots(by_overlay), woven()])
-    if verdicts:
-        page.heading("SpiderCast's claims")
-        held = sum(verdict.reproduced for verdict in verdicts)
-        page.text(f"{held} of {len(verdicts)} checks reproduced at this scale.")
-        add_verdicts(page, verdicts)
-        page.plots(figures(series))
     page.heading("Again")
     page.command(command)
     page.write(path, f"orbweaver {__version__}")

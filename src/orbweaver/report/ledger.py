@@ -1,98 +1,162 @@
-"""The page of `orbweaver reproduce`: every claim with both numbers, then the curves."""
+"""The page of a study: every claim with both numbers, then the figures and all settings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from orbweaver import __version__
 from orbweaver.report import plots
 from orbweaver.report.page import Page
-from orbweaver.study.claims import Series, Verdict
-from orbweaver.study.spidercast.paper import TABLE_12, table_12
+from orbweaver.study.claims import Verdict
+from orbweaver.study.paper import HISTOGRAM, BySeries, Figure, Paper
 from orbweaver.study.version import code_version
 
-COLUMNS = ["claim", "what", "paper", "ours", "verdict", "note"]
-
-FIGURES: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "Table 12, Fig. 14: degree over N": (
-        "nodes",
-        "degree_mean",
-        ("spidercast", "similarity(10,0)", "random(10)", "similarity(20,0)", "ring-per-topic"),
-    ),
-    "Fig. 7: degree by popularity": (
-        "nodes",
-        "degree_mean",
-        ("uniform", "spidercast", "zipf:1", "nyse"),
-    ),
-    "Fig. 13: components of 100 topics": (
-        "nodes",
-        "components",
-        ("spidercast", "similarity(10,0)", "similarity(7,3)", "similarity(20,0)"),
-    ),
-    "Fig. 6: degree with Zipf 2": ("nodes", "degree_mean", ("zipf2 (3,0)", "zipf2 (3,1)")),
-    "Fig. 8a: degree with 100 and 200 topics": ("nodes", "degree_mean", ("spidercast", "t200")),
-    "Fig. 8b: degree over the number of topics": ("topics", "degree_mean", ("topics",)),
-    "Fig. 8c: degree over subscriptions": ("S", "degree_mean", ("subscriptions N=*",)),
-    "Fig. 8f: tdi(2S) over subscriptions": ("S", "tdi", ("subscriptions N=*",)),
-    "Fig. 10: degree over the share known": ("share", "degree_mean", ("views N=*",)),
-    "Fig. 11: degree over the mean time up": ("seconds", "degree_mean", ("churn N=*",)),
+SETTINGS = {
+    "degree_mean": ("degree", 2),
+    "degree_max": ("max degree", 1),
+    "components": ("components", 1),
+    "partitioned_topics": ("partitioned", 1),
+    "diameter_max": ("max diameter", 1),
+    "distance_mean": ("mean distance", 2),
+    "tdi": ("tdi", 1),
+    "control_messages_per_join": ("msgs/join", 1),
+    "converged_ms": ("last change, ms", 0),
 }
-"""Caption -> x axis, metric, series; a * takes all that begin so."""
+"""Metric -> column title and digits."""
 
 
-def add_verdicts(page: Page, verdicts: Sequence[Verdict]) -> None:
-    rows = [[v.claim, v.what, v.paper, v.ours, verdict_word(v), v.note] for v in verdicts]
-    page.table(COLUMNS, rows, text=True)
+class Ledger(msgspec.Struct, frozen=True):
+    """A paper's claims as judged, and what they were judged on."""
+
+    paper: str
+    title: str
+    scale: str
+    scale_meaning: str
+    seeds: list[int]
+    verdicts: list[Verdict]
+
+    @property
+    def held(self) -> int:
+        return sum(verdict.reproduced for verdict in self.verdicts)
+
+    def command(self, claim: str = "") -> str:
+        """What makes it again, whole or one claim of it."""
+        seeds = ",".join(map(str, self.seeds))
+        only = f" --claims {claim}" if claim else ""
+        return f"orbweaver reproduce {self.paper} --{self.scale}{only} --seeds {seeds}"
+
+
+def judge(paper: Paper, claims: Sequence[str], scale: str, series: BySeries) -> Ledger:
+    seeds = sorted({result.seed for one in series.values() for result in one.each()})
+    verdicts = paper.judge(claims, series)
+    return Ledger(paper.name, paper.title, scale, paper.scales[scale], seeds, verdicts)
 
 
 def verdict_word(verdict: Verdict) -> str:
     return "reproduced" if verdict.reproduced else "not reproduced"
 
 
-def figures(series: Mapping[str, Series]) -> list[tuple[str, str]]:
-    """A plot for each figure that has all its series, with the paper's numbers where the
-    text gives them."""
-    found = []
-    for caption, (x_label, metric, wanted) in FIGURES.items():
-        labels = [label for want in wanted for label in series if _fits(label, want)]
-        if len(labels) < len(wanted):
-            continue
-        ours = {
-            label: dict(zip(series[label].xs, series[label].means(metric), strict=True))
-            for label in labels
-        }
-        paper = {
-            label: dict(zip(series[label].xs, table_12(label, series[label].xs), strict=True))
-            for label in labels
-            if label in TABLE_12 and metric == "degree_mean"
-        }
-        y_label = {"degree_mean": "average degree"}.get(metric, metric)
-        found.append((plots.against_paper(ours, paper, y_label, x_label), caption))
-    return found
+def ledger_rows(ledger: Ledger) -> tuple[list[str], list[list[str]]]:
+    """Column titles and rows, as text."""
+    rows = [[v.claim, v.what, v.paper, v.ours, verdict_word(v), v.note] for v in ledger.verdicts]
+    return ["claim", "what", "paper", "ours", "verdict", "note"], rows
 
 
-def write_ledger(
+def figures(paper: Paper, series: BySeries) -> dict[Figure, str]:
+    """A picture of each figure that has all its series."""
+    drawn = ((figure, figure.labels(series)) for figure in paper.figures)
+    return {figure: draw(figure, labels, series) for figure, labels in drawn if labels}
+
+
+def draw(figure: Figure, labels: Sequence[str], series: BySeries) -> str:
+    chosen = [series[label] for label in labels]
+    if figure.metric == HISTOGRAM:
+        counts = {one.label: one.each()[0].degree_histogram for one in chosen}
+        return plots.histograms(counts, figure.x_label)
+    ours = {
+        one.label: {
+            x: (middle, half)
+            for x, middle, half in zip(
+                one.xs, one.means(figure.metric), one.intervals(figure.metric), strict=True
+            )
+        }
+        for one in chosen
+    }
+    paper = {
+        label: {x: y for x, y in points.items() if x in series[label].results}
+        for label, points in figure.paper.items()
+        if label in labels
+    }
+    return plots.against_paper(ours, paper, figure.y_label, figure.x_label)
+
+
+def settings_rows(series: BySeries) -> tuple[list[str], list[list[str]]]:
+    """Every setting with its means and 95 % intervals over seeds."""
+    rows = []
+    for one in series.values():
+        told = {metric: one.told_each(metric, digits) for metric, (_, digits) in SETTINGS.items()}
+        for i, (x, results) in enumerate(one.results.items()):
+            cells = (told[metric][i] for metric in SETTINGS)
+            rows.append([one.label, f"{x:g}", str(len(results)), *cells])
+    return ["setting", "at", "seeds", *(title for title, _ in SETTINGS.values())], rows
+
+
+def write_study(
     path: Path,
-    paper: str,
-    scale: str,
-    seeds: int,
+    ledgers: Mapping[Paper, Ledger],
+    series: BySeries,
     command: str,
-    verdicts: Sequence[Verdict],
-    series: Mapping[str, Series],
+    topics: Mapping[str, Sequence[tuple[int, int]]] | None = None,
 ) -> None:
-    held = sum(verdict.reproduced for verdict in verdicts)
-    page = Page(
-        f"{paper}: its claims, run again",
-        f"Scale: {scale}; {seeds} seeds. {held} of {len(verdicts)} checks reproduced.",
-    )
-    add_verdicts(page, verdicts)
-    page.heading("Figures")
-    page.plots(figures(series))
+    """`topics` has, for some settings, (nodes, diameter) of each topic."""
+    page = Page("Orbweaver: runs and what they show", _lead(ledgers, series))
+    for paper, ledger in ledgers.items():
+        page.heading(f"{paper.title}: its claims, run again")
+        page.text(
+            f"Scale: {ledger.scale}, {ledger.scale_meaning}. {ledger.held} of "
+            f"{len(ledger.verdicts)} checks reproduced. Add --claims S1 to the command for one."
+        )
+        page.command(ledger.command())
+        page.table(*ledger_rows(ledger), text=True)
+        page.heading(f"{paper.title}: its figures")
+        drawn = figures(paper, series)
+        page.plots((picture, figure.caption) for figure, picture in drawn.items())
+    if not ledgers:
+        page.plots(_overview(series))
+    if topics:
+        page.heading("Topics")
+        picture = plots.scatter(topics, "nodes of the topic", "diameter, hops")
+        page.plots([(picture, "Each topic's diameter over its number of nodes")])
+    page.heading("Settings")
+    page.text("Means over seeds, with half the 95 % interval where there are several.")
+    page.table(*settings_rows(series))
     page.heading("Again")
     page.command(command)
     page.write(path, f"orbweaver {__version__}, code {code_version()}")
 
 
-def _fits(label: str, want: str) -> bool:
-    return label.startswith(want[:-1]) if want.endswith("*") else label == want
+def _lead(ledgers: Mapping[Paper, Ledger], series: BySeries) -> str:
+    runs = sum(len(one.each()) for one in series.values())
+    settings = sum(len(one.results) for one in series.values())
+    text = f"{runs:,} runs of {settings:,} settings."
+    for ledger in ledgers.values():
+        text += f" {ledger.title}: {ledger.held} of {len(ledger.verdicts)} checks reproduced."
+    return text
+
+
+def _overview(series: BySeries) -> list[tuple[str, str]]:
+    """For runs that belong to no paper: the settings beside each other."""
+
+    def bars(metric: str, label: str) -> str:
+        means = {one.label: one.means(metric)[-1] for one in series.values()}
+        spread = {one.label: one.intervals(metric)[-1] for one in series.values()}
+        return plots.bars(means, label, spread)
+
+    return [
+        (bars("degree_mean", "links of a node"), "Degree, mean over seeds"),
+        (bars("components", "components"), "Components over all topics"),
+        (bars("diameter_max", "hops"), "Largest topic diameter"),
+    ]

@@ -88,22 +88,47 @@ def histograms(counts: Mapping[str, Mapping[int, int]], label: str) -> str:
 
 
 def against_paper(
-    ours: Mapping[str, Mapping[float, float]],
+    ours: Mapping[str, Mapping[float, tuple[float, float]]],
     paper: Mapping[str, Mapping[float, float]],
     label: str,
     x_label: str = "nodes",
 ) -> str:
-    """Curves: ours as lines, the paper's numbers as open circles."""
+    """Curves: ours as lines with their intervals, the paper's numbers as open circles."""
 
     def paint(axes: Any) -> None:
         for i, (name, curve) in enumerate(ours.items()):
             colour = COLOURS[i % len(COLOURS)]
-            axes.plot(list(curve), list(curve.values()), "-o", ms=3.5, color=colour, label=name)
-            if name in paper:
-                points = paper[name]
-                axes.plot(list(points), list(points.values()), "o", ms=8, mfc="none", color=colour)
-        if paper:
+            middles = [middle for middle, _ in curve.values()]
+            halves = [half for _, half in curve.values()]
+            axes.errorbar(
+                list(curve), middles, yerr=halves, fmt="-o", ms=3.5, capsize=2, color=colour,
+                label=name,
+            )  # fmt: skip
+            points = paper.get(name, {})
+            axes.plot(list(points), list(points.values()), "o", ms=8, mfc="none", color=colour)
+        if any(paper.values()):
             axes.plot([], [], "o", ms=8, mfc="none", color=INK, label="paper")
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(label)
+        highest = max((y for curve in ours.values() for y, _ in curve.values()), default=0)
+        lowest = min((y for curve in ours.values() for y, _ in curve.values()), default=0)
+        if highest > 30 * max(1, lowest):
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
+        axes.legend(fontsize=8)
+
+    return draw(paint)
+
+
+def scatter(points: Mapping[str, Sequence[tuple[float, float]]], x_label: str, label: str) -> str:
+    """A point for each pair, one colour for each name."""
+
+    def paint(axes: Any) -> None:
+        for i, (name, pairs) in enumerate(points.items()):
+            xs, ys = zip(*pairs, strict=True) if pairs else ((), ())
+            colour = COLOURS[i % len(COLOURS)]
+            axes.plot(xs, ys, "o", ms=3, alpha=0.4, color=colour, label=name)
         axes.set_xlabel(x_label)
         axes.set_ylabel(label)
         axes.set_ylim(bottom=0)

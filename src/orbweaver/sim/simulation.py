@@ -24,6 +24,7 @@ from orbweaver.sim.node import SimNode
 from orbweaver.sim.world import World
 from orbweaver.workload.churn import Change, load_churn, on_off
 from orbweaver.workload.scenario import Scenario, Workload, make_workload, node_seed
+from orbweaver.workload.tables import table_in
 
 Progress = Callable[[int, int], None]
 """Called now and then with (time simulated, time to simulate)."""
@@ -168,8 +169,8 @@ class Simulation:
             return []
         if spec.model == "file":
             labels = self.workload.subscriptions.labels
-            numbers = {label: number for number, label in enumerate(labels)}
-            return load_churn(Path(spec.file), numbers)
+            table = table_in(Path(spec.file), "churn")
+            return load_churn(table, labels, spec.nodes == "in order", spec.start_ms, spec.speed)
         shape = spec.shape if spec.model == "weibull" else None
         changes: list[Change] = []
         for node in range(self.workload.nodes):

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from orbweaver.metrics.averages import mean
+from orbweaver.metrics.averages import interval95, mean
 from orbweaver.study.run import Result
 
 
@@ -33,9 +33,26 @@ class Series(msgspec.Struct, frozen=True):
     def xs(self) -> list[float]:
         return list(self.results)
 
+    def values(self, metric: str) -> list[list[float]]:
+        """At each x, those of the seeds that have any."""
+        found = ([r.metrics[metric] for r in rs] for rs in self.results.values())
+        return [[value for value in values if value is not None] for values in found]
+
     def means(self, metric: str) -> list[float]:
         """At each x, the mean over the seeds."""
-        return [mean([r.metrics[metric] for r in rs]) for rs in self.results.values()]
+        return [mean(values) for values in self.values(metric)]
+
+    def intervals(self, metric: str) -> list[float]:
+        """At each x, half the 95 % interval of that mean; 0 for a single seed."""
+        return [interval95(v) if len(v) > 1 else 0.0 for v in self.values(metric)]
+
+    def told_each(self, metric: str, digits: int = 2) -> list[str]:
+        """At each x, the mean and its interval as text."""
+        pairs = zip(self.values(metric), self.intervals(metric), strict=True)
+        return [told(mean(values), half, digits) if values else "-" for values, half in pairs]
+
+    def told(self, metric: str, digits: int = 2) -> str:
+        return ", ".join(self.told_each(metric, digits))
 
     def largest(self, metric: str) -> float:
         return max(float(r.metrics[metric]) for r in self.each())
@@ -57,12 +74,14 @@ def series_name(label: str, x: float) -> str:
 
 
 def gather(results: Iterable[Result]) -> dict[str, Series]:
-    """Results back into their series, by the names of their scenarios."""
+    """Results back into their series, by the names of their scenarios. One that belongs to
+    no series is a series by itself, at its number of nodes."""
     series: dict[str, Series] = {}
     for result in results:
-        label, _, x = result.name.rpartition(" @ ")
+        label, found, x = result.name.rpartition(" @ ")
+        label = label or result.name or result.overlay
         one = series.setdefault(label, Series(label, {}))
-        one.results.setdefault(float(x), []).append(result)
+        one.results.setdefault(float(x) if found else result.nodes, []).append(result)
     return series
 
 
@@ -82,6 +101,12 @@ def falling(values: Sequence[float]) -> bool:
 
 def rising(values: Sequence[float]) -> bool:
     return all(a < b for a, b in pairwise(values))
+
+
+def told(middle: float, half: float, digits: int = 2) -> str:
+    """A mean with its interval, which is left out where it would show as nothing."""
+    interval = f"{half:.{digits}f}"
+    return f"{middle:.{digits}f}" + (f" ±{interval}" if float(interval) else "")
 
 
 def listed(values: Iterable[float], digits: int = 2) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Literal
@@ -56,8 +56,17 @@ def on_off(
         yield (now, node, "join")
 
 
-def load_churn(path: Path, node_of: Mapping[str, int]) -> list[Change]:
-    """A table time,node,kind with times in milliseconds, in any order."""
+def load_churn(
+    path: Path,
+    labels: Sequence[str],
+    in_order: bool = False,
+    start_ms: int = 0,
+    speed: float = 1,
+) -> list[Change]:
+    """A table time,node,kind with times in milliseconds, in any order. `labels` are the
+    nodes' names; `in_order` ignores them and numbers the table's nodes as they appear,
+    leaving out those beyond the last node."""
+    number = {} if in_order else {label: i for i, label in enumerate(labels)}
     changes: list[Change] = []
     # The pipeline writes time_ms; by hand one writes time. Both are milliseconds.
     time_column = "time_ms" if "time_ms" in columns_of(path) else "time"
@@ -68,10 +77,15 @@ def load_churn(path: Path, node_of: Mapping[str, int]) -> list[Change]:
             when = math.nan
         if not 0 <= when < 2**53:
             raise UsageError(f"{path}, line {line}: '{time}' is not a time in milliseconds")
-        if node not in node_of:
-            raise UsageError(f"{path}, line {line}: there is no node '{node}'")
         if kind not in KINDS:
             raise UsageError(f"{path}, line {line}: kind '{kind}': {nearest(kind, KINDS)}")
-        changes.append((round(when), node_of[node], kind))
+        if in_order and number.setdefault(node, len(number)) >= len(labels):
+            continue
+        if node not in number:
+            raise UsageError(
+                f"{path}, line {line}: there is no node '{node}'; for a trace of other nodes "
+                "than the workload's, set churn.nodes to 'in order'"
+            )
+        changes.append((start_ms + round(when / speed), number[node], kind))
     changes.sort(key=lambda change: change[0])
     return changes

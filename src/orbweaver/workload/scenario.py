@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from orbweaver.core.errors import UsageError, nearest
+from orbweaver.core.params import differing
 from orbweaver.core.seeds import derive
 from orbweaver.workload.subscriptions import (
     SubscriptionModel,
@@ -20,6 +21,7 @@ from orbweaver.workload.subscriptions import (
     load_subscriptions,
     synthesise,
 )
+from orbweaver.workload.tables import table_in
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 YEAR_MS = 366 * 24 * 3_600_000
@@ -38,7 +40,7 @@ class WorkloadSpec(Spec, frozen=True):
     """S, or MIN:MAX to draw S uniformly for each node."""
     popularity: str = "zipf:0.5"
     file: str = ""
-    """A table node,topic instead of the model."""
+    """Instead of the model: a table node,topic, or a folder with one named subscriptions."""
 
     def sizes(self) -> tuple[int, int]:
         low, _, high = self.subscriptions_per_node.partition(":")
@@ -90,8 +92,14 @@ class ChurnSpec(Spec, frozen=True):
     new_interest: bool = False
     """A node comes back with a newly drawn interest (SpiderCast 3.8)."""
     start_ms: Milliseconds = 0
+    """on/off models: when it begins. file: when its time 0 is."""
     file: str = ""
     """A table time,node,kind."""
+    nodes: Literal["by name", "in order"] = "by name"
+    """file: its nodes are those of the workload, or other ones (the machines of a cluster,
+    say), the first of which plays the workload's first node and so on."""
+    speed: Annotated[float, Meta(gt=0, le=1e9)] = 1
+    """file: how many times faster than it happened."""
 
 
 class InterestChange(Spec, frozen=True):
@@ -149,13 +157,20 @@ class Scenario(Spec, frozen=True):
         bare = replace(
             self,
             name="",
-            workload=replace(self.workload, file=_content_hash(self.workload.file)),
-            latency=replace(self.latency, file=_content_hash(self.latency.file)),
-            churn=replace(self.churn, file=_content_hash(self.churn.file)),
+            workload=replace(
+                self.workload, file=_content_hash(self.workload.file, "subscriptions")
+            ),
+            latency=replace(self.latency, file=_content_hash(self.latency.file, "latency")),
+            churn=replace(self.churn, file=_content_hash(self.churn.file, "churn")),
         )
-        # 5 and 5.0 are the same delay, whoever typed it.
+        # 5 and 5.0 are the same delay, whoever typed it; and what is left at its default
+        # does not count, so that a setting can be added without renaming every run.
         canonical = msgspec.convert(msgspec.to_builtins(bare), Scenario)
-        data = msgspec.json.encode(canonical, order="deterministic")
+        parts = {
+            name: differing(part) if isinstance(part, Spec) else part
+            for name, part in differing(canonical).items()
+        }
+        data = msgspec.json.encode(parts, order="deterministic")
         return blake2b(data, digest_size=16).hexdigest()
 
     def course(self) -> str:
@@ -193,7 +208,7 @@ def make_workload(scenario: Scenario, seed: int) -> Workload:
     """The same for every overlay: seeded by the workload alone."""
     spec = scenario.workload
     if spec.file:
-        return Workload(load_subscriptions(Path(spec.file)), None)
+        return Workload(load_subscriptions(table_in(Path(spec.file), "subscriptions")), None)
     low, high = spec.sizes()
     if not 1 <= low <= high:
         raise UsageError(f"subscriptions per node '{spec.subscriptions_per_node}' is not a range")
@@ -257,11 +272,11 @@ def _fields_at(place: str) -> list[str]:
     return [field.name for field in msgspec.structs.fields(spec)]
 
 
-def _content_hash(name: str) -> str:
-    """Names a file by what is in it."""
+def _content_hash(name: str, table: str) -> str:
+    """Names a table by what is in its file or files."""
     if not name:
         return ""
-    path = Path(name)
+    path = table_in(Path(name), table)
     hasher = blake2b(digest_size=16)
     for file in sorted(path.glob("*.parquet")) if path.is_dir() else [path]:
         if not file.is_file():

@@ -33,6 +33,11 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[Row]:
         yield from _read_csv(path, columns)
 
 
+def table_in(path: Path, name: str) -> Path:
+    """Where the table is: in a folder of several, as the pipeline writes them, or here."""
+    return path / name if (path / name).is_dir() else path
+
+
 def columns_of(path: Path) -> list[str]:
     """The header of a table, whatever its format."""
     parquet = sorted(path.glob("*.parquet"))[:1] if path.is_dir() else [path]

@@ -39,7 +39,7 @@ class Scale:
 
 
 FULL = Scale(
-    name="full, the paper's",
+    name="the paper's own",
     sizes=SIZES,
     topics_nodes=10_000,
     topics=(100, 200, 400, 700, 1000),
@@ -52,7 +52,7 @@ FULL = Scale(
     churn_s=1000,
 )
 QUICK = Scale(
-    name="quick, a tenth of the paper's",
+    name="about a tenth of the paper's",
     sizes=(1000, 2000),
     topics_nodes=1000,
     topics=(100, 200, 400),
@@ -64,6 +64,8 @@ QUICK = Scale(
     churn_on_s=(100,),
     churn_s=400,
 )
+
+SCALES = {"quick": QUICK, "full": FULL}
 
 
 def scenario(
@@ -187,5 +189,5 @@ EXPERIMENTS: dict[str, Callable[[Scale], list[Scenario]]] = {
 }
 
 
-def scenarios(names: Iterable[str], scale: Scale) -> list[Scenario]:
-    return [one for name in dict.fromkeys(names) for one in EXPERIMENTS[name](scale)]
+def scenarios(names: Iterable[str], scale: str) -> list[Scenario]:
+    return [one for name in dict.fromkeys(names) for one in EXPERIMENTS[name](SCALES[scale])]

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Mapping
-
-from orbweaver.core.errors import UsageError, nearest
 from orbweaver.metrics.averages import mean
 from orbweaver.study.claims import (
     Series,
@@ -17,6 +13,7 @@ from orbweaver.study.claims import (
     rising,
     within,
 )
+from orbweaver.study.paper import BySeries, Claim
 from orbweaver.study.spidercast.paper import (
     CHURN,
     DIAMETERS,
@@ -27,7 +24,6 @@ from orbweaver.study.spidercast.paper import (
     table_12,
 )
 
-BySeries = Mapping[str, Series]
 COMPARED = [label for label in TABLE_12 if label != "spidercast"]
 DIAMETER_NOTE = (
     "Random graphs with the same degrees as our topics (3.7 links of a node on a topic, on "
@@ -36,39 +32,19 @@ DIAMETER_NOTE = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Claim:
-    needs: tuple[str, ...]
-    judge: Callable[[BySeries], list[Verdict]]
-
-
-def judge(claims: Iterable[str], series: BySeries) -> list[Verdict]:
-    return [verdict for claim in claims for verdict in CLAIMS[claim].judge(series)]
-
-
-def needed(claims: Iterable[str]) -> list[str]:
-    """The experiments to run for these claims."""
-    names: dict[str, None] = {}
-    for claim in claims:
-        if claim not in CLAIMS:
-            raise UsageError(f"SpiderCast has no claim '{claim}': {nearest(claim, CLAIMS)}")
-        names |= dict.fromkeys(CLAIMS[claim].needs)
-    return list(names)
-
-
 def s1(series: BySeries) -> list[Verdict]:
     base = series["spidercast"]
     ours, paper = base.means("degree_mean"), table_12("spidercast", base.xs)
     ok = all(within(v, p, 0.08) for v, p in zip(ours, paper, strict=True)) and falling(ours)
     what = f"average degree, base setting, N = {_xs(base)}; within 8 %, falling"
-    return [Verdict("S1", what, listed(paper), listed(ours), ok)]
+    return [Verdict("S1", what, listed(paper), base.told("degree_mean"), ok)]
 
 
 def s2(series: BySeries) -> list[Verdict]:
     base = series["spidercast"]
     ok = base.every(lambda r: r.metrics["components"] == r.metrics["topics"] == 100)
     what = f"components of 100 topics, base setting, N = {_xs(base)}; exact"
-    return [Verdict("S2", what, "100", listed(base.means("components"), 1), ok)]
+    return [Verdict("S2", what, "100", base.told("components", 1), ok)]
 
 
 def s3(series: BySeries) -> list[Verdict]:
@@ -83,7 +59,9 @@ def _s3(one: Series) -> Verdict:
     ok = close and one.every(lambda r: r.metrics["components"] > 100) and rising(parts)
     what = f"{one.label}: degree within 5 %; components > 100, growing with N"
     paper = f"{listed(table_12(one.label, one.xs))}; > 100 components"
-    return Verdict("S3", what, paper, f"{listed(degrees)}; {listed(parts, 0)} components", ok)
+    return Verdict(
+        "S3", what, paper, f"{one.told('degree_mean')}; {one.told('components', 0)} components", ok
+    )
 
 
 def s4(series: BySeries) -> list[Verdict]:
@@ -96,19 +74,21 @@ def s4(series: BySeries) -> list[Verdict]:
     note = "" if large else "needs N >= 6000: run --full"
     verdicts = [
         Verdict("S4", f"Zipf 2, (3,0): partitioned topics, N = {_xs(plain)}; some, at most 15, "
-                "at N >= 6000", listed(paper, 0), listed(cut, 1), some, note),
+                "at N >= 6000", listed(paper, 0), plain.told("partitioned_topics", 1), some, note),
         Verdict("S4", "Zipf 2, (3,1): partitioned topics; exact", "0",
-                listed(mixed.means("partitioned_topics"), 1),
+                mixed.told("partitioned_topics", 1),
                 mixed.every(lambda r: r.metrics["partitioned_topics"] == 0)),
         Verdict("S4", "Zipf 2, (4,0) does not connect what (3,0) does not", "> 0",
-                listed(four.means("partitioned_topics"), 1),
+                four.told("partitioned_topics", 1),
                 bool(large) and four.largest("partitioned_topics") > 0, note),
     ]  # fmt: skip
     for one in (plain, mixed):
         ours = one.means("degree_mean")
         ok = all(within(value, ZIPF2_DEGREE[one.label], 0.15) for value in ours)
         what = f"average degree, {one.label}; within 15 %"
-        verdicts.append(Verdict("S4", what, f"about {ZIPF2_DEGREE[one.label]:g}", listed(ours), ok))
+        verdicts.append(
+            Verdict("S4", what, f"about {ZIPF2_DEGREE[one.label]:g}", one.told("degree_mean"), ok)
+        )
     return verdicts
 
 
@@ -125,7 +105,7 @@ def s5(series: BySeries) -> list[Verdict]:
         "degree for uniform / RSS / Zipf 1 / NYSE: in this order at each N, below 12, falling "
         "with N; all topics connected"
     )
-    ours = "; ".join(listed(curve) for curve in curves)
+    ours = "; ".join(one.told("degree_mean") for one in by_law)
     first = Verdict("S5", what, "uniform highest, NYSE lowest", ours, ok)
     return [first, *(_diameter("S5", series[x], paper) for x, paper in DIAMETERS.items())]
 
@@ -134,10 +114,11 @@ def s6(series: BySeries) -> list[Verdict]:
     base, wide = series["spidercast"], series["t200"]
     narrow, wider = base.means("degree_mean"), wide.means("degree_mean")
     ok = all(a < b < 1.5 * a for a, b in zip(narrow, wider, strict=True)) and falling(wider)
+    degrees = f"{base.told('degree_mean')}; {wide.told('degree_mean')}"
     degree_max = f"{base.largest('degree_max'):g} and {wide.largest('degree_max'):g}"
     return [
         Verdict("S6", f"degree with T=200 above T=100, moderately, N = {_xs(wide)}",
-                "moderate rise, falling with N", f"{listed(narrow)}; {listed(wider)}", ok),
+                "moderate rise, falling with N", degrees, ok),
         _diameter("S6", base, 6),
         _diameter("S6", wide, 6),
         Verdict("S6", "maximum degree with T=100 and T=200; within 25 %", "32 and 31", degree_max,
@@ -153,7 +134,7 @@ def s7(series: BySeries) -> list[Verdict]:
     sublinear = degrees[-1] / degrees[0] < one.xs[-1] / one.xs[0]
     return [
         Verdict("S7", f"degree over T = {_xs(one)}, S=20; rising, far less than T",
-                "moderate rise", listed(degrees), rising(degrees) and sublinear),
+                "moderate rise", one.told("degree_mean"), rising(degrees) and sublinear),
         Verdict("S7", "maximum topic diameter at the first and the last T; +-1, not rising",
                 "5 to 4", f"{diameters[0]:.1f} to {diameters[-1]:.1f}",
                 abs(diameters[0] - 5) <= 1 and abs(diameters[-1] - 4) <= 1, DIAMETER_NOTE),
@@ -167,7 +148,7 @@ def s8(series: BySeries) -> list[Verdict]:
         top = one.xs[degrees.index(max(degrees))]
         ok = top == 20 and rising(degrees[:3]) and falling(degrees[2:])
         what = f"degree over S = {_xs(one)}, {one.label.split()[-1]}; up to 20, then down"
-        verdicts.append(Verdict("S8", what, "highest at S=20", listed(degrees), ok))
+        verdicts.append(Verdict("S8", what, "highest at S=20", one.told("degree_mean"), ok))
     return verdicts
 
 
@@ -204,18 +185,20 @@ def s11(series: BySeries) -> list[Verdict]:
         degrees = one.means("degree_mean")
         ok = one.every(connected)
         nodes = one.label.split()[-1]
-        parts = listed(one.means("components"), 1)
+        parts = one.told("components", 1)
         what = f"views of {_shares(one)} %, {nodes}: all topics connected"
         verdicts.append(Verdict("S11", what, "100 components", parts, ok))
         note = "A greedy choice among a few nodes covers less than one among all."
         close = all(within(value, degrees[-1], 0.15) for value in degrees)
         what = f"views of {_shares(one)} %, {nodes}: degree within 15 % of the full view"
         verdicts.append(
-            Verdict("S11", what, "small effect", listed(degrees), close, "" if close else note)
+            Verdict(
+                "S11", what, "small effect", one.told("degree_mean"), close, "" if close else note
+            )
         )
     for one in _labelled(series, "gossip"):
         what = f"gossiped views of 5 %, {one.label.split()[-1]}: all topics connected"
-        ours = f"{listed(one.means('components'), 1)}; degree {listed(one.means('degree_mean'))}"
+        ours = f"{one.told('components', 1)}; degree {one.told('degree_mean')}"
         verdicts.append(Verdict("S11", what, "100 components", ours, one.every(connected)))
     return verdicts
 
@@ -245,7 +228,9 @@ def s13(series: BySeries) -> list[Verdict]:
         ours = one.means("control_messages_per_join")
         ok = all(within(value, paper, 0.25) for value in ours)
         what = f"control messages for a join or leave, {nodes} nodes; within 25 %"
-        verdicts.append(Verdict("S13", what, f"{paper:g}", listed(ours, 1), ok))
+        verdicts.append(
+            Verdict("S13", what, f"{paper:g}", one.told("control_messages_per_join", 1), ok)
+        )
     return verdicts
 
 
@@ -267,7 +252,7 @@ def s15(series: BySeries) -> list[Verdict]:
         what = f"adaptive K_r, {name}: nodes that leave (3,0); exact"
         verdicts.append(Verdict("S15", what, "0", f"{max(raised)} at most", max(raised) == 0))
     skewed = series["adaptive zipf:2"]
-    cut = listed(skewed.means("partitioned_topics"), 1)
+    cut = skewed.told("partitioned_topics", 1)
     what = "adaptive K_r, Zipf 2: partitioned topics; exact"
     return [*verdicts, Verdict("S15", what, "0", cut, skewed.every(connected))]
 
@@ -291,9 +276,6 @@ CLAIMS: dict[str, Claim] = {
         ("adaptive zipf:0.5", "adaptive nyse", "adaptive uniform", "adaptive zipf:2"), s15
     ),
 }
-
-DEMO = ("S1", "S2", "S3", "S5", "S14")
-"""What `make demo` checks."""
 
 
 def _diameter(claim: str, one: Series, paper: int) -> Verdict:

@@ -1,0 +1,118 @@
+"""`orbweaver measure` and `orbweaver report`: what a store of runs shows."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from orbweaver.cli.reproduce import print_ledger
+from orbweaver.cli.sweep import STORE
+from orbweaver.cli.terminal import out, print_json, show, table
+from orbweaver.core.errors import UsageError
+from orbweaver.records.files import check_file
+from orbweaver.report.ledger import Ledger, judge, write_study
+from orbweaver.report.markdown import write_markdown
+from orbweaver.report.measured import read_measured
+from orbweaver.study.claims import gather
+from orbweaver.study.paper import Paper
+from orbweaver.study.papers import PAPERS
+
+MEASURED = Path("out/measured")
+
+
+def measure(
+    store: Annotated[Path, typer.Argument(help="A store that `orbweaver sweep` filled.")] = STORE,
+    out_folder: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where the tables go, all or none.")
+    ] = MEASURED,
+    code: Annotated[
+        str | None, typer.Option(help="Runs of this version of the code. [default: this one]")
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option(help="Spark master or Connect URL. [default: local[*]]")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
+    ] = False,
+) -> None:
+    """Take the metrics of all runs in a store, with their spread over seeds.
+
+    Writes Parquet tables: `topics` (components, diameter and distances of each topic in
+    each run at each snapshot), `values` (metrics of each run), `settings` (means over seeds
+    with 95 % intervals) and `runs`.
+
+    Example:
+
+        orbweaver measure out/store --out measured && orbweaver report measured
+    """
+    try:
+        from orbweaver.pipeline.measure import measure as stage
+        from orbweaver.pipeline.progress import job_progress
+        from orbweaver.pipeline.session import spark_session
+    except ImportError:
+        raise UsageError("this needs the lab install: pip install 'orbweaver[lab]'") from None
+    spark = spark_session(master, "orbweaver measure")
+    with job_progress(spark, "measuring"):
+        found = stage(spark, store, out_folder, code)
+    if json:
+        print_json(dataclasses.asdict(found) | {"out": str(out_folder)})
+        return
+    grid = table(f"{store}, code {found.code}, to {out_folder}", "table", "rows")
+    for name, rows in found.tables.items():
+        grid.add_row(f"{name}/", show(rows))
+    out.print(grid)
+
+
+def report(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What `orbweaver measure` wrote.")
+    ] = MEASURED,
+    out_file: Annotated[Path, typer.Option("--out", help="Where the HTML page goes.")] = Path(
+        "report.html"
+    ),
+    markdown: Annotated[
+        Path | None,
+        typer.Option(help="Also a Markdown file of the claims, with pictures in a folder."),
+    ] = None,
+    machine: Annotated[
+        str, typer.Option(help="For the Markdown file: when and on what the runs were.")
+    ] = "",
+    json: Annotated[
+        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
+    ] = False,
+) -> None:
+    """Make a page of measured runs: claims, figures, every setting with its spread.
+
+    Claims of a paper are judged where all runs that they need are there, at either scale.
+
+    Example:
+
+        orbweaver report measured --out measured.html
+    """
+    check_file(out_file)
+    found = read_measured(folder)
+    series = gather(found.results)
+    ledgers: dict[Paper, Ledger] = {}
+    for paper in PAPERS.values():
+        scale, claims = paper.judged_by({result.name for result in found.results})
+        if claims:
+            ledgers[paper] = judge(paper, claims, scale, series)
+    command = "orbweaver " + shlex.join(sys.argv[1:])
+    write_study(out_file, ledgers, series, command, found.topics)
+    if markdown is not None:
+        if not ledgers:
+            raise UsageError("no claims to write: the runs that a paper's claims need are missing")
+        for paper, ledger in ledgers.items():
+            write_markdown(markdown, paper, ledger, series, machine)
+    if json:
+        print_json(msgspec.to_builtins({"ledgers": list(ledgers.values()), "page": str(out_file)}))
+        return
+    for ledger in ledgers.values():
+        print_ledger(ledger)
+    out.print(f"The page with plots: {out_file}", soft_wrap=True)

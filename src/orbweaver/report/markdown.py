@@ -1,0 +1,49 @@
+"""A ledger in a small form, for a repository: a Markdown file, and its pictures beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from orbweaver import __version__
+from orbweaver.records.files import whole_file
+from orbweaver.report.ledger import Ledger, figures, ledger_rows
+from orbweaver.study.paper import BySeries, Paper
+from orbweaver.study.version import code_version
+
+
+def write_markdown(
+    path: Path, paper: Paper, ledger: Ledger, series: BySeries, machine: str
+) -> None:
+    """`path` names the file; the pictures go into a folder of the same name."""
+    folder = path.with_suffix("")
+    folder.mkdir(exist_ok=True)
+    drawn = figures(paper, series)
+    for figure, picture in drawn.items():
+        with whole_file(folder / f"{figure.name}.svg") as temporary:
+            temporary.write_text(picture, encoding="utf-8")
+    runs = sum(len(one.each()) for one in series.values())
+    parts = [
+        f"# {paper.title}: its claims, run again",
+        f"{ledger.held} of {len(ledger.verdicts)} checks reproduced. Scale: {ledger.scale}, "
+        f"{ledger.scale_meaning}; {runs} runs, seeds {_listed(ledger.seeds)}. A number after ± "
+        "is half the 95 % interval over the seeds.",
+        f"orbweaver {__version__}, code {code_version()}; {machine}",
+        f"    {ledger.command()}\n    {ledger.command('S4')}    # one claim alone",
+        _table(*ledger_rows(ledger)),
+        "## Figures",
+        *(f"### {f.caption}\n\n![{f.caption}]({folder.name}/{f.name}.svg)" for f in drawn),
+    ]
+    with whole_file(path) as temporary:
+        temporary.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in r) + " |" for r in lines
+    )
+
+
+def _listed(seeds: Sequence[int]) -> str:
+    return ", ".join(map(str, seeds))

@@ -1,0 +1,63 @@
+"""What `orbweaver measure` wrote, read for a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from orbweaver.core.errors import UsageError
+from orbweaver.study.claims import gather
+from orbweaver.study.run import Result
+
+SHOWN = 4
+"""Settings whose topics are drawn one by one; more would hide each other."""
+
+
+class Measured(msgspec.Struct, frozen=True):
+    results: list[Result]
+    topics: dict[str, list[tuple[int, int]]]
+    """Setting -> (nodes, diameter) of each topic at the last snapshot of one run."""
+
+
+def read_measured(folder: Path) -> Measured:
+    runs = _read(folder, "runs", ["key", "name", "seed", "result"])
+    results = [msgspec.json.decode(row["result"], type=Result) for row in runs]
+    order = sorted(range(len(runs)), key=lambda i: (runs[i]["name"], runs[i]["seed"]))
+    keys = {(runs[i]["name"], runs[i]["seed"]): runs[i]["key"] for i in order}
+    results = [results[i] for i in order]
+    chosen: dict[str, str] = {}
+    for label, one in list(gather(results).items())[:SHOWN]:
+        first = one.results[max(one.xs)][0]
+        chosen[keys[first.name, first.seed]] = label
+    return Measured(results, _topics(folder, chosen))
+
+
+def _topics(folder: Path, labels: dict[str, str]) -> dict[str, list[tuple[int, int]]]:
+    import pyarrow.compute as pc
+
+    columns = ["key", "time_ms", "nodes", "diameter"]
+    wanted = pc.field("key").isin(list(labels))
+    rows = _read(folder, "topics", columns, wanted)
+    last: dict[str, int] = {}
+    for row in rows:
+        last[row["key"]] = max(last.get(row["key"], 0), row["time_ms"])
+    points: dict[str, list[tuple[int, int]]] = {label: [] for label in labels.values()}
+    for row in rows:
+        if row["time_ms"] == last[row["key"]]:
+            points[labels[row["key"]]].append((row["nodes"], row["diameter"]))
+    return {label: sorted(pairs) for label, pairs in points.items()}
+
+
+def _read(folder: Path, name: str, columns: list[str], rows: Any = None) -> list[dict[str, Any]]:
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise UsageError("this needs the lab install: pip install 'orbweaver[lab]'") from None
+    if not (folder / name).is_dir():
+        raise UsageError(f"{folder} has no table '{name}'; 'orbweaver measure' makes one")
+    found: list[dict[str, Any]] = pq.read_table(
+        folder / name, columns=columns, filters=rows
+    ).to_pylist()
+    return found

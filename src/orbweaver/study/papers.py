@@ -1,0 +1,15 @@
+"""The papers whose evaluation can be run again."""
+
+from __future__ import annotations
+
+from orbweaver.core.errors import UsageError, nearest
+from orbweaver.study.paper import Paper
+from orbweaver.study.spidercast import SPIDERCAST
+
+PAPERS = {paper.name: paper for paper in (SPIDERCAST,)}
+
+
+def find_paper(name: str) -> Paper:
+    if name not in PAPERS:
+        raise UsageError(f"no claims of '{name}': {nearest(name, PAPERS)}")
+    return PAPERS[name]

@@ -1,0 +1,181 @@
+"""The paper's figures and tables, and which of our series go into each."""
+
+from __future__ import annotations
+
+from orbweaver.study.paper import HISTOGRAM, Figure
+from orbweaver.study.spidercast.paper import (
+    CHURN,
+    SIZES,
+    TABLE_12,
+    ZIPF2_DEGREE,
+    ZIPF2_PARTITIONED,
+)
+
+NODES, DEGREE = "nodes", "average degree"
+_table_12 = {
+    label: dict(zip(map(float, SIZES), degrees, strict=True)) for label, degrees in TABLE_12.items()
+}
+_compared = ("spidercast", "similarity(10,0)", "similarity(7,3)", "random(10)", "similarity(20,0)")
+
+FIGURES = (
+    Figure(
+        "zipf2-partitioned",
+        "Table 6(a): partitioned topics, Zipf 2 popularity",
+        NODES,
+        "partitioned topics",
+        "partitioned_topics",
+        ("zipf2 (3,0)", "zipf2 (3,1)", "zipf2 (4,0)"),
+        {"zipf2 (3,0)": dict(zip(map(float, SIZES), ZIPF2_PARTITIONED, strict=True))},
+    ),
+    Figure(
+        "zipf2-degree",
+        "Fig. 6(b): degree with Zipf 2 popularity (the paper's only in words)",
+        NODES,
+        DEGREE,
+        "degree_mean",
+        ("zipf2 (3,0)", "zipf2 (3,1)", "zipf2 (4,0)"),
+        {label: {float(SIZES[-1]): degree} for label, degree in ZIPF2_DEGREE.items()},
+    ),
+    Figure(
+        "popularity-degree",
+        "Fig. 7(a): degree by popularity",
+        NODES,
+        DEGREE,
+        "degree_mean",
+        ("uniform", "spidercast", "zipf:1", "nyse"),
+        {"spidercast": _table_12["spidercast"]},
+    ),
+    Figure(
+        "popularity-tdi",
+        "Fig. 7(b): tdi(20) by popularity",
+        NODES,
+        "tdi(20), %",
+        "tdi",
+        ("uniform", "spidercast", "zipf:1", "nyse"),
+    ),
+    Figure(
+        "popularity-diameter",
+        "Sec. 3.4: largest topic diameter by popularity",
+        NODES,
+        "hops",
+        "diameter_max",
+        ("uniform", "spidercast", "zipf:1", "nyse"),
+    ),
+    Figure(
+        "topics-100-200",
+        "Fig. 8(a): degree with 100 and 200 topics",
+        NODES,
+        DEGREE,
+        "degree_mean",
+        ("spidercast", "t200"),
+        {"spidercast": _table_12["spidercast"]},
+    ),
+    Figure(
+        "topics-100-200-tdi",
+        "Fig. 8(d): tdi(20) with 100 and 200 topics",
+        NODES,
+        "tdi(20), %",
+        "tdi",
+        ("spidercast", "t200"),
+    ),
+    Figure(
+        "topics-degree",
+        "Fig. 8(b): degree over the number of topics",
+        "topics",
+        DEGREE,
+        "degree_mean",
+        ("topics",),
+    ),
+    Figure(
+        "topics-tdi",
+        "Fig. 8(e): tdi(40) over the number of topics",
+        "topics",
+        "tdi(40), %",
+        "tdi",
+        ("topics",),
+    ),
+    Figure(
+        "subscriptions-degree",
+        "Fig. 8(c): degree over subscriptions of a node",
+        "S",
+        DEGREE,
+        "degree_mean",
+        ("subscriptions N=*",),
+    ),
+    Figure(
+        "subscriptions-tdi",
+        "Fig. 8(f): tdi(2S) over subscriptions of a node",
+        "S",
+        "tdi(2S), %",
+        "tdi",
+        ("subscriptions N=*",),
+    ),
+    Figure(
+        "mixed-20",
+        "Fig. 9(a): degrees with S=20 and with S in [10:30]",
+        "links of a node",
+        "% of nodes",
+        HISTOGRAM,
+        ("mixed 20", "mixed 10:30"),
+    ),
+    Figure(
+        "mixed-40",
+        "Fig. 9(b): degrees with S=40 and with S in [10:70]",
+        "links of a node",
+        "% of nodes",
+        HISTOGRAM,
+        ("mixed 40", "mixed 10:70"),
+    ),
+    Figure(
+        "views-degree",
+        "Fig. 10: degree over the share of nodes known",
+        "share",
+        DEGREE,
+        "degree_mean",
+        ("views N=*",),
+    ),
+    Figure(
+        "churn-degree",
+        "Fig. 11: degree under churn (the paper's only in words)",
+        "mean time up, s",
+        DEGREE,
+        "degree_mean",
+        ("churn N=*",),
+        {f"churn N={nodes}": {300.0: degree} for nodes, (degree, _) in CHURN.items()},
+    ),
+    Figure(
+        "churn-messages",
+        "Sec. 3.8: control messages for a join or leave",
+        "mean time up, s",
+        "messages",
+        "control_messages_per_join",
+        ("churn N=*",),
+        {f"churn N={nodes}": {300.0: messages} for nodes, (_, messages) in CHURN.items()},
+    ),
+    Figure(
+        "compared-degree",
+        "Table 12: degree of SpiderCast and of what it is compared with",
+        NODES,
+        DEGREE,
+        "degree_mean",
+        _compared,
+        {label: _table_12[label] for label in _compared},
+    ),
+    Figure(
+        "compared-components",
+        "Fig. 13: components of 100 topics",
+        NODES,
+        "components",
+        "components",
+        _compared,
+    ),
+    Figure(
+        "rings-degree",
+        "Fig. 14: degree of SpiderCast and of a ring for each topic",
+        NODES,
+        DEGREE,
+        "degree_mean",
+        ("spidercast", "ring-per-topic"),
+        {"spidercast": _table_12["spidercast"]},
+    ),
+)

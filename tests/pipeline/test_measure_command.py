@@ -1,0 +1,56 @@
+"""sweep, measure and report, as a user runs them one after the other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner
+
+from orbweaver.cli.main import app
+from orbweaver.core.errors import UsageError
+
+SCENARIO = """
+overlay = "spidercast"
+name = "mine"
+workload = { nodes = 40, topics = 6, subscriptions_per_node = "3" }
+publish = { per_topic = 1 }
+run = { warmup_ms = 1500, drain_ms = 500 }
+"""
+
+
+def run(*arguments: str | Path) -> dict:
+    done = CliRunner().invoke(app, [*map(str, arguments), "--json"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_from_a_scenario_to_a_page(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(SCENARIO)
+    store, measured, page = tmp_path / "store", tmp_path / "measured", tmp_path / "page.html"
+    swept = run("sweep", tmp_path / "mine.toml", "--seeds", "0-1", "--store", store)
+    assert (len(swept["results"]), swept["ran"], swept["failures"]) == (2, 2, [])
+    told = run("measure", store, "--out", measured)
+    assert (told["tables"]["runs"], told["tables"]["topics"]) == (2, 12)
+    assert run("report", measured, "--out", page) == {"ledgers": [], "page": str(page)}
+    text = page.read_text(encoding="utf-8")
+    assert "2 runs of 1 settings" in text
+    assert text.count("<figure>") == 4
+    degrees = [result["metrics"]["degree_mean"] for result in swept["results"]]
+    assert f"<td>{sum(degrees) / 2:.2f} ±" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["report", "nowhere"], "has no table 'runs'"),
+        (["report", "nowhere", "--out", "none/page.html"], "there is no folder"),
+        (["reproduce", "spidercats"], "did you mean 'spidercast'"),
+        (["reproduce", "spidercast", "--claims", "S99"], "has no claim 'S99'"),
+    ],
+)
+def test_bad_input(arguments: list[str], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        CliRunner().invoke(app, arguments, catch_exceptions=False)

@@ -1,0 +1,89 @@
+"""Pages of claims, made from results that no run gave."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orbweaver.metrics.summary import MEANING
+from orbweaver.report.ledger import figures, judge, settings_rows, write_study
+from orbweaver.report.markdown import write_markdown
+from orbweaver.study.claims import Series, gather, told
+from orbweaver.study.run import Result
+from orbweaver.study.spidercast import SPIDERCAST
+
+
+def result(name: str, seed: int, **metrics: Any) -> Result:
+    plain = dict.fromkeys(MEANING, 1.0) | {"degree_mean": 10.0 + seed} | metrics
+    return Result(
+        name=name, overlay="spidercast", params={}, nodes=1, topics=1, seed=seed, digest="",
+        wall_seconds=0, events=0, complete=True, metrics=plain, snapshots=[plain],
+        degree_histogram={9: 2, 10: 5, 12: 1}, states={"kr": {0: 1}}, fingerprint="", version="",
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def series() -> dict[str, Series]:
+    jobs = SPIDERCAST.jobs(SPIDERCAST.claims, "quick", [0, 1, 2])
+    return gather(result(scenario.name, seed) for scenario, seed in jobs)
+
+
+def test_a_page_with_every_claim_and_figure(tmp_path: Path, series: dict[str, Series]) -> None:
+    ledger = judge(SPIDERCAST, list(SPIDERCAST.claims), "quick", series)
+    topics = {"spidercast": [(5, 2), (90, 4)]}
+    write_study(tmp_path / "p.html", {SPIDERCAST: ledger}, series, "orbweaver report x", topics)
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert page.count("<figure>") == len(SPIDERCAST.figures) + 1
+    for claim in SPIDERCAST.claims:
+        assert f"<td>{claim}</td>" in page
+    assert 'class="bad">not reproduced' in page
+    assert 'class="good">reproduced' in page
+    assert "orbweaver reproduce spidercast --quick --seeds 0,1,2" in page
+    assert not re.search(r"(src|href)=\"(?!data:)", page), "the page must be self-contained"
+
+
+def test_a_small_form_for_a_repository(tmp_path: Path, series: dict[str, Series]) -> None:
+    ledger = judge(SPIDERCAST, list(SPIDERCAST.claims), "quick", series)
+    for _ in range(2):
+        write_markdown(tmp_path / "spider.md", SPIDERCAST, ledger, series, "a machine, a day")
+    text = (tmp_path / "spider.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"\((spider/.*\.svg)\)", text)
+    assert len(pictures) == len(SPIDERCAST.figures)
+    assert all((tmp_path / name).stat().st_size < 200_000 for name in pictures)
+    assert len(re.findall(r"^\| S\d+ \|", text, re.MULTILINE)) == len(ledger.verdicts)
+    assert f"{ledger.held} of {len(ledger.verdicts)} checks reproduced" in text
+    assert "a machine, a day" in text
+
+
+def test_a_figure_needs_all_its_series(series: dict[str, Series]) -> None:
+    some = {label: one for label, one in series.items() if label != "t200"}
+    drawn = {figure.name for figure in figures(SPIDERCAST, some)}
+    missing = {f.name for f in SPIDERCAST.figures if "t200" in f.series}
+    assert missing
+    assert drawn == {f.name for f in SPIDERCAST.figures} - missing
+
+
+def test_settings_have_their_spread(series: dict[str, Series]) -> None:
+    columns, rows = settings_rows({"nyse": series["nyse"]})
+    assert rows[0][:3] == ["nyse", "1000", "3"]
+    assert rows[0][columns.index("degree")] == "11.00 ±2.48"
+    assert rows[0][columns.index("components")] == "1.0"
+
+
+@pytest.mark.parametrize(
+    ("middle", "half", "digits", "text"),
+    [(9.994, 0.004, 2, "9.99"), (9.994, 0.006, 2, "9.99 ±0.01"), (100.0, 0.0, 0, "100")],
+)
+def test_means_as_text(middle: float, half: float, digits: int, text: str) -> None:
+    assert told(middle, half, digits) == text
+
+
+def test_which_claims_some_runs_are_enough_for() -> None:
+    quick = {one.name for one, _ in SPIDERCAST.jobs(["S1", "S14"], "quick", [0])}
+    assert SPIDERCAST.judged_by(quick) == ("quick", ["S1", "S2", "S14"])
+    full = {one.name for one, _ in SPIDERCAST.jobs(["S10"], "full", [0])}
+    assert SPIDERCAST.judged_by(quick | full) == ("full", ["S10"])
+    assert SPIDERCAST.judged_by({"mine"}) == ("", [])
