@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from orbweaver.cli.seeds import parse_seeds
@@ -46,6 +48,29 @@ def test_own_data_and_json(tmp_path: Path) -> None:
     assert (only["nodes"], only["topics"], only["seed"]) == (12, 5, 4)
     assert only["metrics"]["hit_ratio"] == 1
     assert (tmp_path / result["page"]).exists()
+
+
+def test_a_scenario_on_a_folder_of_tables_with_other_nodes_coming_and_going(tmp_path: Path) -> None:
+    names = [f"n{n}" for n in range(12) for _ in range(2)]
+    topics = [f"t{t}" for n in range(12) for t in (n % 3, 3)]
+    (tmp_path / "data/subscriptions").mkdir(parents=True)
+    table = pa.table({"node": names, "topic": topics})
+    pq.write_table(table, tmp_path / "data/subscriptions/part-0.parquet")
+    rows = ["0,m1,join", "0,m2,join", "9000000,m1,leave"]
+    (tmp_path / "machines.csv").write_text("\n".join(["time,node,kind", *rows]) + "\n")
+    (tmp_path / "mine.toml").write_text(
+        'overlay = "random"\nworkload = { file = "data" }\n'
+        'churn = { model = "file", file = "machines.csv", nodes = "in order", speed = 1000 }\n'
+    )
+    run = orbweaver(
+        "compare", "mine.toml", "--overlay", "spidercast", "--seeds", "0", "--json", cwd=tmp_path
+    )
+    assert run.returncode == 0, run.stderr
+    (only,) = json.loads(run.stdout.splitlines()[-1])["overlays"]["spidercast"]
+    assert (only["nodes"], only["topics"]) == (12, 4)
+    assert only["metrics"]["nodes_up"] == 11, "the second 9 of the trace is before the end"
+    page = (tmp_path / "compare.html").read_text(encoding="utf-8")
+    assert "12 nodes, 4 topics from data, churn from machines.csv" in page
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def result(name: str, seed: int, **metrics: Any) -> Result:
 
 @pytest.fixture(scope="module")
 def series() -> dict[str, Series]:
-    jobs = SPIDERCAST.jobs(SPIDERCAST.claims, "quick", [0, 1, 2])
+    jobs = SPIDERCAST.jobs(list(SPIDERCAST.claims), "quick", [0, 1, 2])
     return gather(result(scenario.name, seed) for scenario, seed in jobs)
 
 
@@ -56,6 +56,7 @@ def test_a_small_form_for_a_repository(tmp_path: Path, series: dict[str, Series]
     assert len(re.findall(r"^\| S\d+ \|", text, re.MULTILINE)) == len(ledger.verdicts)
     assert f"{ledger.held} of {len(ledger.verdicts)} checks reproduced" in text
     assert "a machine, a day" in text
+    assert "| margin | 5 | 3 | 11.00 ±2.48 |" in text
 
 
 def test_a_figure_needs_all_its_series(series: dict[str, Series]) -> None:

@@ -77,7 +77,7 @@ def test_each_deviation_is_told(change: dict[str, Any], claim: str) -> None:
 
 @pytest.mark.parametrize("scale", SPIDERCAST.scales)
 def test_every_run_has_a_name_of_its_own(scale: str) -> None:
-    jobs = SPIDERCAST.jobs(SPIDERCAST.claims, scale, [0])
+    jobs = SPIDERCAST.jobs(list(SPIDERCAST.claims), scale, [0])
     assert len({one.name for one, _ in jobs}) == len(jobs)
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from orbweaver.cli.scenario import assemble, parse_churn
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.terminal import out, print_json, progress, table
 from orbweaver.overlays.catalog import OVERLAYS, find
@@ -21,20 +22,36 @@ from orbweaver.workload.scenario import Scenario, build_scenario
 
 
 def compare(
+    scenario: Annotated[
+        Path | None,
+        typer.Argument(help="A scenario file (TOML); options override it, its overlay is left."),
+    ] = None,
     overlay: Annotated[
         list[str] | None, typer.Option(help="Overlay to compare; repeatable. [default: all]")
     ] = None,
-    nodes: Annotated[int, typer.Option(help="Number of nodes.")] = 1000,
-    topics: Annotated[int, typer.Option(help="Number of topics.")] = 100,
+    nodes: Annotated[int | None, typer.Option(help="Number of nodes. [default: 1000]")] = None,
+    topics: Annotated[int | None, typer.Option(help="Number of topics. [default: 100]")] = None,
     subscriptions_per_node: Annotated[
-        str, typer.Option(help="S, or MIN:MAX to draw it for each node.")
-    ] = "10",
+        str | None, typer.Option(help="S, or MIN:MAX to draw it for each node. [default: 10]")
+    ] = None,
     popularity: Annotated[
-        str, typer.Option(help="uniform, zipf:A, rss, nyse or exponential:S.")
-    ] = "zipf:0.5",
+        str | None,
+        typer.Option(help="uniform, zipf:A, rss, nyse or exponential:S. [default: zipf:0.5]"),
+    ] = None,
     subscriptions: Annotated[
         Path | None,
-        typer.Option(help="Your own data instead: CSV or Parquet with columns node,topic."),
+        typer.Option(
+            metavar="DIR|FILE",
+            help="Your own data instead: CSV or Parquet with columns node,topic, or what "
+            "`orbweaver ingest`, `sample` or `synthesise` wrote.",
+        ),
+    ] = None,
+    churn: Annotated[
+        str | None,
+        typer.Option(
+            help="A table time,node,kind (ms; join, leave or crash), or exponential:ON:OFF in "
+            "mean seconds up and down."
+        ),
     ] = None,
     seeds: Annotated[str, typer.Option(help="Seeds, as in 0-2 or 1,5,9.")] = "0-2",
     workers: Annotated[int, typer.Option(help="Processes; 0 means one for each core.")] = 0,
@@ -49,23 +66,38 @@ def compare(
 
     Prints a table and writes a self-contained HTML page with plots.
 
-    Example:
+    Examples:
 
         orbweaver compare --subscriptions my.csv --out my.html
+
+        orbweaver compare --overlay spidercast --overlay random --churn exponential:300:75
+
+        orbweaver compare scenarios/spidercast/churn.toml --seeds 0-4
     """
     names = overlay or list(OVERLAYS)
     for name in names:
         find(name)
     wanted = parse_seeds(seeds)
     check_file(out_file)
-    workload = {
-        "nodes": nodes,
-        "topics": topics,
-        "subscriptions_per_node": subscriptions_per_node,
-        "popularity": popularity,
-        "file": str(subscriptions) if subscriptions else "",
-    }
-    compared = [build_scenario({"overlay": n, "workload": workload}, "options") for n in names]
+    source = str(scenario) if scenario else "options"
+    compared = [
+        build_scenario(
+            assemble(
+                scenario,
+                name,
+                workload={
+                    "nodes": nodes,
+                    "topics": topics,
+                    "subscriptions_per_node": subscriptions_per_node,
+                    "popularity": popularity,
+                    "file": str(subscriptions) if subscriptions else None,
+                },
+                churn=parse_churn(churn) if churn is not None else {},
+            ),
+            source,
+        )
+        for name in names
+    ]
     jobs: list[Job] = [(scenario, seed) for scenario in compared for seed in wanted]
     results = _run(jobs, workers)
     by_overlay: dict[str, list[Result]] = {}
@@ -96,13 +128,20 @@ def _run(jobs: list[Job], workers: int) -> list[Result]:
 
 
 def _describe(scenario: Scenario, nodes: int, topics: int) -> str:
-    spec = scenario.workload
+    spec, churn = scenario.workload, scenario.churn
+    text = f"{nodes:,} nodes, {topics:,} topics"
     if spec.file:
-        return f"{nodes:,} nodes and {topics:,} topics from {Path(spec.file).name}"
-    return (
-        f"{nodes:,} nodes, {topics:,} topics, {spec.subscriptions_per_node} subscriptions for "
-        f"each node, popularity {spec.popularity}"
-    )
+        text += f" from {Path(spec.file).name}"
+    else:
+        text += (
+            f", {spec.subscriptions_per_node} subscriptions for each node, popularity "
+            f"{spec.popularity}"
+        )
+    if churn.model == "file":
+        text += f", churn from {Path(churn.file).name}"
+    elif churn.model != "none":
+        text += f", {churn.on_ms / 1000:g} s up and {churn.off_ms / 1000:g} s down on average"
+    return text
 
 
 def _print_comparison(title: str, by_overlay: dict[str, list[Result]]) -> None:

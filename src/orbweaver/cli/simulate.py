@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import csv
-from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import msgspec
 import typer
 
+from orbweaver.cli.scenario import assemble, parse_churn, parse_latency, parse_settings
 from orbweaver.cli.terminal import err, out, print_json, progress, show, table
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.metrics.summary import MEANING
 from orbweaver.records.files import check_file, check_folder, whole_file
 from orbweaver.records.writers import Format, default_format, write_records
 from orbweaver.study.run import Run, run_scenario
-from orbweaver.workload.scenario import build_scenario, load_scenario
-from orbweaver.workload.tables import columns_of
+from orbweaver.workload.scenario import build_scenario
 
 NODES_MAX = 100_000_000
 
@@ -88,28 +87,24 @@ def simulate(
 
         orbweaver simulate scenarios/spidercast/churn.toml --seed 3 --json
     """
-    base: dict[str, Any] = {}
-    if scenario is not None:
-        base = msgspec.to_builtins(load_scenario(scenario, overlay))
-    _override(base, "workload", nodes=nodes, topics=topics, popularity=popularity)
-    _override(base, "workload", subscriptions_per_node=subscriptions_per_node)
-    _override(base, "publish", per_topic=events_per_topic)
-    _override(base, "run", warmup_ms=warmup_ms)
-    _override(base, "faults", loss=loss)
-    if subscriptions is not None:
-        _override(base, "workload", file=str(subscriptions))
-    if churn is not None:
-        base["churn"] = base.get("churn", {}) | parse_churn(churn)
-    if latency is not None:
-        base["latency"] = base.get("latency", {}) | parse_latency(latency)
-    if overlay is not None:
-        if overlay != base.get("overlay"):
-            base["params"] = {}  # those of the scenario belong to its own overlay
-        base["overlay"] = overlay
-    if "overlay" not in base:
-        raise UsageError("name an overlay with --overlay (see 'orbweaver overlays')")
-    base["params"] = base.get("params", {}) | parse_settings(set or [])
-    spec = build_scenario(base, str(scenario) if scenario else "options")
+    plain = assemble(
+        scenario,
+        overlay,
+        workload={
+            "nodes": nodes,
+            "topics": topics,
+            "subscriptions_per_node": subscriptions_per_node,
+            "popularity": popularity,
+            "file": str(subscriptions) if subscriptions else None,
+        },
+        churn=parse_churn(churn) if churn is not None else {},
+        latency=parse_latency(latency) if latency is not None else {},
+        faults={"loss": loss},
+        publish={"per_topic": events_per_topic},
+        run={"warmup_ms": warmup_ms},
+        params=parse_settings(set or []),
+    )
+    spec = build_scenario(plain, str(scenario) if scenario else "options")
     format = _records_format(records_format)
     if links_out is not None:
         check_file(links_out)
@@ -156,56 +151,6 @@ def print_result(run: Run) -> None:
         f"records {result.digest}",
         soft_wrap=True,
     )
-
-
-def parse_settings(settings: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--set takes NAME=VALUE, not '{setting}'")
-        found[name.strip()] = value.strip()
-    return found
-
-
-def parse_churn(text: str) -> dict[str, Any]:
-    if not text.startswith("exponential:"):
-        if not Path(text).exists():
-            raise UsageError(f"{text}: no such file (or write exponential:ON:OFF in seconds)")
-        return {"model": "file", "file": text}
-    on, off = _numbers("churn", text, 2)
-    return {"model": "exponential", "on_ms": on * 1000, "off_ms": off * 1000}
-
-
-def parse_latency(text: str) -> dict[str, Any]:
-    if text.startswith("constant:"):
-        (ms,) = _numbers("latency", text, 1)
-        return {"model": "constant", "ms": ms}
-    if text.startswith("uniform:"):
-        low, high = _numbers("latency", text, 2)
-        return {"model": "uniform", "low_ms": low, "high_ms": high}
-    path = Path(text)
-    if not path.exists():
-        raise UsageError(f"{text}: no such file (or write constant:MS or uniform:LOW:HIGH)")
-    model = "coordinates" if {"node", "x", "y"} <= {*columns_of(path)} else "matrix"
-    return {"model": model, "file": text}
-
-
-def _numbers(what: str, text: str, count: int) -> list[float]:
-    parts = text.split(":")[1:]
-    try:
-        numbers = [float(part) for part in parts]
-    except ValueError:
-        numbers = []
-    if len(numbers) != count or not all(map(isfinite, numbers)):
-        raise UsageError(f"{what} '{text}' needs {count} number{'s' if count > 1 else ''}")
-    return numbers
-
-
-def _override(base: dict[str, Any], part: str, **values: Any) -> None:
-    given = {name: value for name, value in values.items() if value is not None}
-    if given:
-        base[part] = base.get(part, {}) | given
 
 
 def _records_format(text: str | None) -> Format:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from orbweaver import __version__
 from orbweaver.records.files import whole_file
-from orbweaver.report.ledger import Ledger, figures, ledger_rows
+from orbweaver.report.ledger import Ledger, figures, ledger_rows, settings_rows
 from orbweaver.study.paper import BySeries, Paper
 from orbweaver.study.version import code_version
 
@@ -31,11 +31,22 @@ def write_markdown(
         f"orbweaver {__version__}, code {code_version()}; {machine}",
         f"    {ledger.command()}\n    {ledger.command('S4')}    # one claim alone",
         _table(*ledger_rows(ledger)),
+        *_sensitivity(series),
         "## Figures",
         *(f"### {f.caption}\n\n![{f.caption}]({folder.name}/{f.name}.svg)" for f in drawn),
     ]
     with whole_file(path) as temporary:
         temporary.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _sensitivity(series: BySeries) -> list[str]:
+    tried = {label: one for label, one in series.items() if label.startswith("sensitivity ")}
+    if not tried:
+        return []
+    columns, rows = settings_rows(tried)
+    plain = [[row[0].removeprefix("sensitivity "), *row[1:]] for row in rows]
+    text = "One parameter at a time that the paper leaves open, all else as in the base setting."
+    return ["## Sensitivity", text, _table(["parameter", *columns[1:]], plain)]
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -53,6 +53,9 @@ class Paper:
     """Of some experiments at a scale."""
     claims: Mapping[str, Claim]
     figures: Sequence[Figure]
+    sensitivity: tuple[str, ...] = ()
+    """Experiments that no claim needs: what the parameters matter that the paper leaves
+    open. They are run when all claims are."""
 
     def needed(self, claims: Iterable[str]) -> list[str]:
         """The experiments to run for these claims."""
@@ -65,9 +68,12 @@ class Paper:
         return list(names)
 
     def jobs(
-        self, claims: Iterable[str], scale: str, seeds: Sequence[int]
+        self, claims: Sequence[str], scale: str, seeds: Sequence[int]
     ) -> list[tuple[Scenario, int]]:
-        made = self.scenarios(self.needed(claims), scale)
+        names = self.needed(claims)
+        if set(claims) == set(self.claims):
+            names += self.sensitivity
+        made = self.scenarios(names, scale)
         return [(scenario, seed) for scenario in made for seed in seeds]
 
     def judge(self, claims: Iterable[str], series: BySeries) -> list[Verdict]:

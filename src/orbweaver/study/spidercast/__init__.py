@@ -14,4 +14,5 @@ SPIDERCAST = Paper(
     scenarios=scenarios,
     claims=CLAIMS,
     figures=FIGURES,
+    sensitivity=("sensitivity",),
 )

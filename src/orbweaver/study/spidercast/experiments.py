@@ -157,6 +157,26 @@ def churn(scale: Scale) -> list[Scenario]:
     return made
 
 
+OPEN: dict[str, tuple[Any, ...]] = {
+    "connect_timeout_ms": (20, 100, 500, 2000),
+    "margin": (0, 2, 5, 10),
+    "heartbeat_ms": (250, 1000, 3000),
+    "quarantine_ms": (0, 1000, 5000, 20_000),
+}
+"""Parameters to which the paper gives no value (margin: one, without a reason), and the
+values to try, our default among them."""
+
+
+def sensitivity(scale: Scale) -> list[Scenario]:
+    """The base setting at the second size, with one open parameter changed at a time."""
+    return [
+        scenario(f"sensitivity {name}", value, "spidercast", COVERAGE_3_0 | {name: value},
+                 nodes=scale.sizes[1])
+        for name, values in OPEN.items()
+        for value in values
+    ]  # fmt: skip
+
+
 ADAPTIVE: dict[str, Any] = {"kg": 3, "kr": 0, "adaptive": True}
 
 EXPERIMENTS: dict[str, Callable[[Scale], list[Scenario]]] = {
@@ -186,6 +206,7 @@ EXPERIMENTS: dict[str, Callable[[Scale], list[Scenario]]] = {
     "views": partial_views,
     "gossip": gossiped_views,
     "churn": churn,
+    "sensitivity": sensitivity,
 }
 
 

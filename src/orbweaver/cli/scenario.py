@@ -1,0 +1,78 @@
+"""Scenarios from a file and options, for the commands that take both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from orbweaver.core.errors import UsageError
+from orbweaver.workload.scenario import load_scenario
+from orbweaver.workload.tables import columns_of
+
+
+def assemble(
+    scenario: Path | None, overlay: str | None, **parts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The file's scenario as plain values, with what the options say instead. An option
+    that is None was not given."""
+    base: dict[str, Any] = {}
+    if scenario is not None:
+        base = msgspec.to_builtins(load_scenario(scenario, overlay))
+    if overlay is not None:
+        if overlay != base.get("overlay"):
+            base["params"] = {}  # those of the scenario belong to its own overlay
+        base["overlay"] = overlay
+    if "overlay" not in base:
+        raise UsageError("name an overlay with --overlay (see 'orbweaver overlays')")
+    for part, values in parts.items():
+        given = {name: value for name, value in values.items() if value is not None}
+        base[part] = base.get(part, {}) | given
+    return base
+
+
+def parse_settings(settings: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--set takes NAME=VALUE, not '{setting}'")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def parse_churn(text: str) -> dict[str, Any]:
+    if not text.startswith("exponential:"):
+        if not Path(text).exists():
+            raise UsageError(f"{text}: no such file (or write exponential:ON:OFF in seconds)")
+        return {"model": "file", "file": text}
+    on, off = _numbers("churn", text, 2)
+    return {"model": "exponential", "on_ms": on * 1000, "off_ms": off * 1000}
+
+
+def parse_latency(text: str) -> dict[str, Any]:
+    if text.startswith("constant:"):
+        (ms,) = _numbers("latency", text, 1)
+        return {"model": "constant", "ms": ms}
+    if text.startswith("uniform:"):
+        low, high = _numbers("latency", text, 2)
+        return {"model": "uniform", "low_ms": low, "high_ms": high}
+    path = Path(text)
+    if not path.exists():
+        raise UsageError(f"{text}: no such file (or write constant:MS or uniform:LOW:HIGH)")
+    model = "coordinates" if {"node", "x", "y"} <= {*columns_of(path)} else "matrix"
+    return {"model": model, "file": text}
+
+
+def _numbers(what: str, text: str, count: int) -> list[float]:
+    parts = text.split(":")[1:]
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        numbers = []
+    if len(numbers) != count or not all(map(isfinite, numbers)):
+        raise UsageError(f"{what} '{text}' needs {count} number{'s' if count > 1 else ''}")
+    return numbers
