@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import msgspec
 import typer
 
+from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import err, out, print_json, show, table
 from orbweaver.core.errors import UsageError, nearest
 
@@ -86,16 +87,12 @@ def characterise(
 
 
 def _run(path: Path, d: int, method: Method | None, seed: int, master: str | None) -> Character:
-    try:
+    with lab_imports():
         from orbweaver.pipeline.characterise.source import locate, read_pairs
         from orbweaver.pipeline.characterise.workload import characterise as describe
         from orbweaver.pipeline.dataset import explained_failures
-        from orbweaver.pipeline.session import spark_session
-    except ImportError:
-        raise UsageError("this needs the lab install: pip install 'orbweaver[lab]'") from None
     place = locate(path)
-    with err.status("starting Spark"):
-        spark = spark_session(master, "orbweaver characterise")
+    spark = start_spark(master, "characterise")
     with explained_failures():
         return describe(read_pairs(spark, place), d, method, seed)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich import box
 
-from orbweaver.cli.terminal import err, out, print_json, show, table
-from orbweaver.core.errors import UsageError
+from orbweaver.cli.spark import lab_imports, start_spark
+from orbweaver.cli.terminal import out, print_json, show, table
 
 if TYPE_CHECKING:
     from orbweaver.pipeline.ingest.run import Report
@@ -100,12 +100,10 @@ def ingest(
     Then `orbweaver sample bfs tw --nodes 1000 --out tw1000`, or
     `orbweaver simulate --overlay spidercast --subscriptions groups/subscriptions`.
     """
-    try:
+    with lab_imports():
         from orbweaver.pipeline.ingest.job import prepare
         from orbweaver.pipeline.ingest.run import ingest as run
-        from orbweaver.pipeline.session import spark_session
-    except ImportError:
-        raise UsageError("this needs the lab install: pip install 'orbweaver[lab]'") from None
+        from orbweaver.pipeline.progress import job_progress
     given = {
         "direction": direction,
         "separator": separator,
@@ -116,8 +114,9 @@ def ingest(
         "origin": origin,
     }
     job = prepare(kind, files, out_folder, given)
-    with err.status(f"reading {len(job.files)} file{'s' if len(job.files) > 1 else ''}"):
-        report = run(spark_session(master), job)
+    spark = start_spark(master, "ingest")
+    with job_progress(spark, f"reading {len(job.files)} file{'s' if len(job.files) > 1 else ''}"):
+        report = run(spark, job)
     if json:
         print_json(dataclasses.asdict(report))
     else:

@@ -12,6 +12,7 @@ import msgspec
 import typer
 
 from orbweaver.cli.reproduce import print_ledger
+from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.sweep import STORE
 from orbweaver.cli.terminal import out, print_json, show, table
 from orbweaver.core.errors import UsageError
@@ -51,13 +52,10 @@ def measure(
 
         orbweaver measure out/store --out measured && orbweaver report measured
     """
-    try:
+    with lab_imports():
         from orbweaver.pipeline.measure import measure as stage
         from orbweaver.pipeline.progress import job_progress
-        from orbweaver.pipeline.session import spark_session
-    except ImportError:
-        raise UsageError("this needs the lab install: pip install 'orbweaver[lab]'") from None
-    spark = spark_session(master, "orbweaver measure")
+    spark = start_spark(master, "measure")
     with job_progress(spark, "measuring"):
         found = stage(spark, store, out_folder, code)
     if json:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich import box
 
-from orbweaver.cli.terminal import err, out, print_json, show, table
-from orbweaver.core.errors import UsageError
+from orbweaver.cli.spark import lab_imports, start_spark
+from orbweaver.cli.terminal import out, print_json, show, table
 
 MEASURES = ("topic", "node")
 
@@ -81,18 +81,17 @@ def sample(
 
         orbweaver sample machines cluster --nodes 1000 --seed 7 --out churn1000 --json
     """
-    try:
+    with lab_imports():
+        from orbweaver.pipeline.progress import job_progress
         from orbweaver.pipeline.sample.methods import build_settings
         from orbweaver.pipeline.sample.run import check
         from orbweaver.pipeline.sample.run import sample as run
-        from orbweaver.pipeline.session import spark_session
-    except ImportError:
-        raise UsageError("this needs the lab install: pip install 'orbweaver[lab]'") from None
     given = {"nodes": nodes, "seeds": seeds, "topics": topics, "along": along}
     settings = build_settings(method, seed, given)
     check(folder, out_folder, settings)
-    with err.status(f"sampling {folder}"):
-        report = run(spark_session(master), folder, out_folder, settings, topics_are_nodes)
+    spark = start_spark(master, "sample")
+    with job_progress(spark, f"sampling {folder}"):
+        report = run(spark, folder, out_folder, settings, topics_are_nodes)
     if json:
         print_json(dataclasses.asdict(report))
     else:

@@ -10,6 +10,7 @@ import typer
 
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.simulate import print_result
+from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import err, out, print_json, progress, show, table
 from orbweaver.core.errors import UsageError
 from orbweaver.study.pool import Job
@@ -68,13 +69,11 @@ def replay(
 
 def run_sweep(jobs: list[Job], store: Path, master: str | None, memory_gb: float) -> Any:
     """Through Spark, with a bar over the runs."""
-    # Imported here: starting Spark takes seconds, and other commands do without it.
-    from orbweaver.pipeline.session import spark_session
-    from orbweaver.pipeline.sweep import sweep as sweep_stage
-
+    with lab_imports():
+        from orbweaver.pipeline.sweep import sweep as sweep_stage
     store.parent.mkdir(parents=True, exist_ok=True)
+    spark = start_spark(master, "sweep")
     with progress("running", len(jobs), count=True) as bar:
-        spark = spark_session(master)
         return sweep_stage(spark, jobs, store, memory_gb, done=lambda there, _: bar(there))
 
 

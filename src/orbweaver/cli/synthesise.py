@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from orbweaver.cli.terminal import err, out, print_json
-from orbweaver.core.errors import UsageError
+from orbweaver.cli.spark import lab_imports, start_spark
+from orbweaver.cli.terminal import out, print_json
 
 MAGNET = "Categories and hierarchies (Vitis, Magnet)"
 TRAFFIC = "Rates and churn"
@@ -112,16 +112,12 @@ def synthesise(
         "categories": categories, "categories_per_node": categories_per_node, "alpha": alpha,
         "init_frac": init_frac, "homophily": homophily, "alpha0": alpha0,
     }  # fmt: skip
-    try:
-        from orbweaver.pipeline.session import spark_session
+    with lab_imports():
         from orbweaver.pipeline.synthesise.catalog import make_plan
         from orbweaver.pipeline.synthesise.job import Recipe, prepare, run
-    except ImportError:
-        raise UsageError("this needs the lab install: pip install 'orbweaver[lab]'") from None
     recipe = Recipe(make_plan(model, given), seed, rates, churn, duration)
     job = prepare(recipe, out_dir)
-    with err.status("starting Spark"):
-        spark = spark_session(master, "orbweaver synthesise")
+    spark = start_spark(master, "synthesise")
     started = time.monotonic()
     made = run(spark, job)
     seconds = time.monotonic() - started

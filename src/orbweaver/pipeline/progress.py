@@ -47,6 +47,19 @@ def job_progress(spark: SparkSession, label: str, console: Console | None = None
         yield
 
 
+@contextmanager
+def watched_tasks(spark: SparkSession, label: str, moved: Moved) -> Iterator[None]:
+    """Tells `moved` of the tasks while the body runs jobs; never raises."""
+    with ExitStack() as ending:
+        with suppress(Exception):
+            if is_remote():
+                _follow_server(ending, spark, moved)
+            else:
+                group = _enter_group(ending, spark, label)
+                _follow_tracker(ending, spark.sparkContext.statusTracker(), group, moved)
+        yield
+
+
 def count_tasks(tracker: Tracker, group: str) -> tuple[int, int]:
     """Tasks done and tasks known of, over all jobs of the group so far."""
     counted: dict[int, tuple[int, int]] = {}
@@ -65,11 +78,10 @@ def count_tasks(tracker: Tracker, group: str) -> tuple[int, int]:
 
 
 def _begin(ending: ExitStack, spark: SparkSession, label: str, console: Console) -> None:
-    # The group is set without a terminal too: it names the jobs in Spark's own UI and logs.
-    group = f"{label} {next(_numbers)}"
-    if not is_remote():
-        _enter_group(ending, spark, group, label)
     if not console.is_terminal:
+        # The group is set all the same: it names the jobs in Spark's own UI and logs.
+        if not is_remote():
+            _enter_group(ending, spark, label)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     # What the body prints goes around the bar, but not with it: stdout may be a file.
@@ -88,15 +100,13 @@ def _begin(ending: ExitStack, spark: SparkSession, label: str, console: Console)
         # Tasks are known of as their jobs are planned, so that the end may move away.
         bar.update(task, completed=done, total=total or None)
 
-    if is_remote():
-        _follow_server(ending, spark, moved)
-    else:
-        _follow_tracker(ending, spark.sparkContext.statusTracker(), group, moved)
+    ending.enter_context(watched_tasks(spark, label, moved))
 
 
-def _enter_group(ending: ExitStack, spark: SparkSession, group: str, label: str) -> None:
+def _enter_group(ending: ExitStack, spark: SparkSession, label: str) -> str:
     context = spark.sparkContext
     before = [(key, context.getLocalProperty(key)) for key in GROUP]
+    group = f"{label} {next(_numbers)}"
 
     def leave() -> None:
         for key, value in before:
@@ -105,6 +115,7 @@ def _enter_group(ending: ExitStack, spark: SparkSession, group: str, label: str)
 
     context.setJobGroup(group, label)
     ending.callback(_quietly, leave)
+    return group
 
 
 def _follow_tracker(ending: ExitStack, tracker: Tracker, group: str, moved: Moved) -> None:

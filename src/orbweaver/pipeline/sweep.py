@@ -10,6 +10,7 @@ from __future__ import annotations
 import resource
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +18,14 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from orbweaver.core.errors import UsageError
+from orbweaver.pipeline.progress import watched_tasks
 from orbweaver.pipeline.store import RUNS, Failure, job_key, stored_failures, stored_results
 from orbweaver.study.pool import Job
 from orbweaver.study.run import Result, Run, run_scenario
 from orbweaver.study.version import code_version
 from orbweaver.workload.scenario import Scenario
-
-JOBS = StructType(
-    [
-        StructField("place", LongType(), False),
-        StructField("key", StringType(), False),
-        StructField("scenario", StringType(), False),
-        StructField("seed", LongType(), False),
-    ]
-)
 
 MEMORY_GB = 6
 """What one task may take, unless told otherwise; beyond, it fails alone."""
@@ -56,7 +48,7 @@ def sweep(
     done: Callable[[int, int], None] | None = None,
 ) -> Swept:
     """Run what the store does not have. `wave` 0 means eight for each core; `done` is told
-    after each wave how many of how many are there."""
+    now and then, and after each wave, how many of how many are there."""
     if not store.parent.is_dir():
         raise UsageError(f"{store}: there is no folder {store.parent}")
     keys = {job_key(*job): job for job in jobs}
@@ -65,16 +57,22 @@ def sweep(
     # Large runs first, so that no core is left with one at the end of a wave.
     missing.sort(key=lambda key: -keys[key][0].workload.nodes)
     wave = wave or 8 * _parallelism(spark)
+    tell = done or (lambda there, of: None)
+    there = len(keys) - len(missing)
     for start in range(0, len(missing), wave):
         chunk = missing[start : start + wave]
-        rows = [
-            (place, key, msgspec.json.encode(keys[key][0]).decode(), keys[key][1])
-            for place, key in enumerate(chunk)
-        ]
-        frame = spark.createDataFrame(rows, JOBS).repartitionByRange(len(rows), "place")
-        frame.mapInArrow(_runner(memory_gb), RUNS).write.mode("append").parquet(str(store))
-        if done is not None:
-            done(len(keys) - len(missing) + start + len(chunk), len(keys))
+        runs = [(key, msgspec.json.encode(keys[key][0]).decode(), keys[key][1]) for key in chunk]
+        # A partition for each run, which the task finds by its number.
+        places = spark.range(0, len(runs), 1, len(runs))
+
+        def moved(tasks: int, _: int, there: int = there) -> None:
+            tell(there + tasks, len(keys))
+
+        with watched_tasks(spark, "runs", moved):
+            rows = places.mapInArrow(_runner(runs, memory_gb), RUNS)
+            rows.write.mode("append").parquet(str(store))
+        there += len(chunk)
+        tell(there, len(keys))
     known = stored_results(spark, store, keys)
     failures = stored_failures(spark, store, [key for key in keys if key not in known])
     return Swept([known[key] for key in keys if key in known], failures, len(missing))
@@ -109,24 +107,30 @@ def _looks(run: Run) -> list[dict[str, Any]]:
 
 
 def _runner(
-    memory_gb: float,
+    runs: Sequence[tuple[str, str, int]], memory_gb: float
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     schema = to_arrow_schema(RUNS)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        _bound_memory(memory_gb)
         for batch in batches:
-            for job in batch.to_pylist():
-                row = run_row(job["key"], job["scenario"], job["seed"])
+            for place in batch.column("id").to_pylist():
+                with bounded_memory(memory_gb):
+                    row = run_row(*runs[place])
                 yield pa.RecordBatch.from_pylist([row], schema=schema)
 
     return run
 
 
-def _bound_memory(memory_gb: float) -> None:
-    """A run that grows beyond its share gets a MemoryError instead of taking the machine."""
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (int(memory_gb * 2**30), hard))
+@contextmanager
+def bounded_memory(gigabytes: float) -> Iterator[None]:
+    """A run that grows beyond its share gets a MemoryError instead of taking the machine.
+    Only the run: Spark gives the same process other tasks afterwards."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (int(gigabytes * 2**30), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def _parallelism(spark: SparkSession) -> int:
