@@ -1,8 +1,8 @@
-"""How long do the metrics of a large overlay take, beside networkx?
+"""How long do the metrics of a large overlay take, beside networkx and scipy?
 
 Distances are those of the snapshot that a SpiderCast run leaves behind: for each topic,
 between all pairs of its nodes, through links among them. Ours come from
-`metrics.topics.distances`; networkx gets the same graph and searches from every node.
+`metrics.topics.distances`; networkx and scipy get the same graph and search from every node.
 With "bounds" it finds the diameter alone, without most of the searches, and so without
 the mean distance that we get for the same price. All answers are compared. Seconds are
 processor time, the making of each graph included.
@@ -17,8 +17,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import networkx
+import numpy as np
 from rich.console import Console
 from rich.table import Table
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 from orbweaver.metrics.similarity import top_intersection
 from orbweaver.metrics.snapshot import Snapshot, snapshot
@@ -66,6 +69,16 @@ def by_networkx(overlay: Snapshot, members: list[int]) -> tuple[int, int, int]:
     return largest, total, pairs
 
 
+def by_scipy(overlay: Snapshot, members: list[int]) -> tuple[int, int, int]:
+    graph = induced(overlay.links, members)
+    starts = np.cumsum([0, *map(len, graph)])
+    ends = np.fromiter((peer for peers in graph for peer in peers), np.int64, starts[-1])
+    matrix = csr_array((np.ones(len(ends)), ends, starts), shape=(len(graph), len(graph)))
+    found = dijkstra(matrix, unweighted=True)
+    reached = found[np.isfinite(found)]
+    return int(reached.max()), int(reached.sum()), len(reached) - len(graph)
+
+
 def diameter_by_bounds(overlay: Snapshot, members: list[int]) -> int:
     graph = _graph(overlay, members)
     parts = (graph.subgraph(part).copy() for part in networkx.connected_components(graph))
@@ -101,19 +114,31 @@ def main() -> None:
 
     table = Table(title=f"Metrics of an overlay of {args.nodes:,} nodes")
     table.add_column("metric")
-    for column in ("nodes", "ours s", "networkx s", "x ours", "bounds s", "x ours"):
+    for column in (
+        "nodes",
+        "ours s",
+        "scipy s",
+        "x ours",
+        "networkx s",
+        "x ours",
+        "bounds s",
+        "x ours",
+    ):
         table.add_column(column, justify="right")
     for share in args.shares:
         members = by_size[round(share * (len(by_size) - 1))]
         ours, seconds = timed(lambda m=members: by_ours(overlay, m), args.rounds)
         theirs, seconds_theirs = timed(lambda m=members: by_networkx(overlay, m))
+        scipys, seconds_scipy = timed(lambda m=members: by_scipy(overlay, m))
         diameter, seconds_bounds = timed(lambda m=members: diameter_by_bounds(overlay, m))
-        assert ours == theirs
+        assert ours == theirs == scipys
         assert ours[0] == diameter
         table.add_row(
             "distances, one topic",
             f"{len(members):,}",
             f"{seconds:.3f}",
+            f"{seconds_scipy:.2f}",
+            f"{seconds_scipy / seconds:.0f}",
             f"{seconds_theirs:.2f}",
             f"{seconds_theirs / seconds:.0f}",
             f"{seconds_bounds:.3f}",
