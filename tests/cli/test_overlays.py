@@ -79,7 +79,10 @@ def test_one_of_ones_own() -> None:
     ("arguments", "message"),
     [
         (["overlays", "rnadom"], "there is no overlay 'rnadom': did you mean 'random'?"),
-        (["overlays", "zzz"], "known: random, ring-per-topic, similarity, spidercast"),
+        (
+            ["overlays", "zzz"],
+            "known: opt, random, ring-per-topic, rvr, similarity, spidercast, vitis",
+        ),
         (["overlays", "nowhere:X"], "cannot load overlay 'nowhere:X'"),
         (["overlays", "--xml"], "No such option: --xml"),
         (["overlays", "random", "similarity"], "similarity"),

@@ -9,6 +9,7 @@ import pytest
 from orbweaver.core.overlay import Overlay
 from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.testing import CASES, HOSTS, run_case
+from orbweaver.testing.cases import memberships
 
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "spidercast": [{}, {"kr": 1}, {"adaptive": False}],
@@ -28,10 +29,8 @@ def label(value: Any) -> str:
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize(("overlay", "settings"), TABLE, ids=label)
 def test_contract(overlay: type[Overlay], settings: dict[str, Any], host: str, case: Any) -> None:
-    # The pump has no directory: there, as on a network, membership is gossiped.
-    memberships = ["gossip"] if host == "pump" else ["full", "gossip"]
-    for membership in memberships:
-        run_case(case, overlay, host, {"membership": membership, **settings})
+    for membership in memberships(overlay, host):
+        run_case(case, overlay, host, membership | settings)
 
 
 @pytest.mark.parametrize("case", CASES, ids=label)

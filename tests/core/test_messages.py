@@ -24,6 +24,7 @@ CASES = [
 ]
 
 LEAVES = {
+    bool: st.booleans(),
     int: st.integers(-(2**63), 2**64 - 1),
     str: st.text(st.characters(codec="utf-8"), max_size=5),
     bytes: st.binary(max_size=5),

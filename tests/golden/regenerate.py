@@ -10,8 +10,10 @@ from pathlib import Path
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Codec, Event, Message
 from orbweaver.core.topics import TopicTable
-from orbweaver.gossip.cyclon import Descriptor, Shuffle, ShuffleReply
+from orbweaver.gossip.cyclon import Shuffle, ShuffleReply
+from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.dissemination import Announce, Gone, Graft, Prune, Push, Sign
+from orbweaver.gossip.flood import Notice, Pull, Pulled
 from orbweaver.gossip.maintenance import (
     Connect,
     ConnectOk,
@@ -21,7 +23,11 @@ from orbweaver.gossip.maintenance import (
     Redirect,
     TaskState,
 )
+from orbweaver.gossip.newscast import News, NewsReply
+from orbweaver.gossip.profiles import Goodbye, Profile, Proposal
+from orbweaver.gossip.relays import Relay
 from orbweaver.gossip.tasked_mesh import Heartbeat
+from orbweaver.gossip.tman import Exchange, ExchangeReply
 from orbweaver.overlays.baselines.ring import Closer, Follow, Followed, RingHeartbeat, RingLeave
 from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.sim.simulation import simulate
@@ -60,6 +66,17 @@ def samples() -> list[Message]:
         Closer("news", NodeId(4)),
         RingLeave(),
         RingHeartbeat(),
+        News((entry,)),
+        NewsReply((entry, entry)),
+        Exchange((entry,)),
+        ExchangeReply((entry, entry)),
+        Profile(True, None, 12, ()),
+        Profile(False, interest, 12, (Proposal("news", NodeId(4), NodeId(5), 2),)),
+        Goodbye(leaving=True),
+        Relay(("news", "a/b")),
+        Notice((NodeId(7), 1000, "a/b", 3)),
+        Pull((NodeId(7), 1000, "a/b", 3)),
+        Pulled(event, 2, 15),
     ]
 
 

@@ -3,7 +3,8 @@ from collections import Counter
 import pytest
 
 from orbweaver.core.topics import NOTHING, TopicTable
-from orbweaver.gossip.cyclon import Cyclon, Descriptor, Shuffle, ShuffleReply
+from orbweaver.gossip.cyclon import Cyclon, Shuffle, ShuffleReply
+from orbweaver.gossip.descriptor import Descriptor
 from tests.gossip.fake_outbox import Clock, FakeOutbox, Pump, make_context
 
 TABLE = TopicTable("abc")

@@ -4,6 +4,7 @@ import pytest
 
 from orbweaver.core.messages import Event
 from orbweaver.gossip.dissemination import Announce, Dissemination, Prune, Push, Sign
+from orbweaver.gossip.streams import AGE_SLACK_MS
 from tests.gossip.dissemination_net import Net
 
 LINE = [(0, 1), (1, 2), (2, 3)]
@@ -173,7 +174,7 @@ def test_what_is_known_of_other_topics_outlives_an_unsubscription():
 # -- nothing older than the subscription
 
 
-SLACK_MS = Dissemination.AGE_SLACK_MS
+SLACK_MS = AGE_SLACK_MS
 RELAY_MS = Dissemination.RELAY_AGE_MS
 
 

@@ -52,7 +52,7 @@ def test_a_mesh_handles_what_it_may_send_and_nothing_else(overlay):
     ("name", "message"),
     [
         ("spidrcast", "did you mean 'spidercast'"),
-        ("zzz", "known: random, "),
+        ("zzz", "known: opt, random, "),
         ("no.such.module:Thing", "cannot load overlay"),
         ("orbweaver.overlays.spidercast:Spider", "cannot load overlay"),
         (":Thing", "cannot load overlay"),

@@ -9,7 +9,7 @@ from orbweaver.core.seeds import generator
 from orbweaver.pipeline.synthesise.chance import mix, permute, split, states, uniforms
 from orbweaver.pipeline.synthesise.distinct import Distinct
 from orbweaver.workload.popularity import weights
-from orbweaver.workload.subscriptions import SubscriptionModel
+from orbweaver.workload.subscriptions import make_model
 
 ROWS = np.arange(20_000)
 
@@ -67,7 +67,7 @@ def test_distinct_draws_follow_the_one_by_one_model(law: str, items: int, size: 
         states(3, "t", "c", np.arange(count)), np.full(count, size)
     )
     ours = np.bincount(drawn.items, minlength=items) / count
-    model, rng = SubscriptionModel(items, law, size, size), generator("distinct", law)
+    model, rng = make_model(items, law, size, size), generator("distinct", law)
     theirs = np.zeros(items)
     for _ in range(count):
         theirs[[int(topic[1:]) for topic in model.draw(rng)]] += 1

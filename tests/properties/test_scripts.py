@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orbweaver.overlays.catalog import OVERLAYS
-from orbweaver.testing.cases import TOPICS, check_promises, owed
+from orbweaver.testing.cases import TOPICS, check_promises, memberships, owed
 from orbweaver.testing.cluster import make_cluster
 
 NODE = st.integers(0, 9)
@@ -56,7 +56,7 @@ def play(cluster: Any, wanted: dict[int, list[str]], steps: list[Any]) -> None:
 @given(steps=st.lists(STEP, max_size=30))
 def test_any_script_then_recovery(name: str, host: str, steps: list[Any]) -> None:
     overlay = OVERLAYS[name]
-    cluster = make_cluster(overlay, host, {"membership": "gossip"}, 1)
+    cluster = make_cluster(overlay, host, memberships(overlay, host)[-1], 1)
     wanted: dict[int, list[str]] = {}
     # A few nodes that stay, so that there is a network to come back to.
     play(cluster, wanted, [("join", 50 + n, ["news", "games"]) for n in range(3)])

@@ -60,7 +60,12 @@ def test_totals_of_an_event(recorder: Recorder) -> None:
         (112, name, 5, 2, 12),
     ]
     assert rows(records, "relays") == [(112, name, 3, 2)]
-    assert rows(records, "traffic") == [(1, 1, 0), (2, 2, 0), (3, 0, 1), (5, 1, 0)]
+    assert rows(records, "traffic") == [
+        (1, 1, 0, 0, 0),
+        (2, 2, 0, 0, 0),
+        (3, 0, 1, 0, 0),
+        (5, 1, 0, 0, 0),
+    ]
 
 
 def test_counters_only_keep_the_totals_and_no_rows() -> None:
@@ -73,7 +78,7 @@ def test_counters_only_keep_the_totals_and_no_rows() -> None:
     assert not len(records["deliveries"])
     assert not len(records["relays"])
     assert list(records["publications"]["deliveries"]) == [1]
-    assert rows(records, "traffic") == [(1, 1, 0), (2, 0, 1)]
+    assert rows(records, "traffic") == [(1, 1, 0, 0, 0), (2, 0, 1, 0, 0)]
 
 
 def test_events_of_different_epochs_are_different() -> None:

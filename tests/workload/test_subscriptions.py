@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from orbweaver.core.errors import UsageError
 from orbweaver.workload.popularity import weights
-from orbweaver.workload.subscriptions import SubscriptionModel, synthesise
+from orbweaver.workload.subscriptions import make_model, synthesise
 
 
 def inclusion(probabilities: list[float], size: int) -> list[float]:
@@ -37,7 +37,7 @@ def test_sizes_within_bounds_and_no_repetition(
     topics: int, sizes: tuple[int, int], law: str, seed: int
 ) -> None:
     low, high = sorted(min(size, topics) for size in sizes)
-    model = SubscriptionModel(topics, law, low, high)
+    model = make_model(topics, law, low, high)
     drawn = model.draw(Random(seed))
     assert low <= len(drawn) <= high
     assert len(set(drawn)) == len(drawn)
@@ -49,7 +49,7 @@ def test_sizes_within_bounds_and_no_repetition(
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("law", ["uniform", "zipf:1", "nyse"])
 def test_topics_come_as_often_as_their_popularity_says(size: int, law: str) -> None:
-    model = SubscriptionModel(6, law, size, size)
+    model = make_model(6, law, size, size)
     rng = Random(7)
     draws = 6000
     counts = Counter(topic for _ in range(draws) for topic in model.draw(rng))
@@ -58,7 +58,7 @@ def test_topics_come_as_often_as_their_popularity_says(size: int, law: str) -> N
 
 
 def test_popular_topics_have_more_subscribers() -> None:
-    model = SubscriptionModel(100, "nyse", 10, 10)
+    model = make_model(100, "nyse", 10, 10)
     counts = Counter(t for topics in synthesise(model, 2000, "test").of_node for t in topics)
     by_decile = [sum(counts[f"t{i}"] for i in range(k, k + 10)) for k in range(0, 100, 10)]
     assert by_decile == sorted(by_decile, reverse=True)
@@ -66,14 +66,14 @@ def test_popular_topics_have_more_subscribers() -> None:
 
 
 def test_a_range_is_drawn_evenly() -> None:
-    model = SubscriptionModel(50, "uniform", 3, 6)
+    model = make_model(50, "uniform", 3, 6)
     sizes = Counter(len(topics) for topics in synthesise(model, 4000, "sizes").of_node)
     assert sorted(sizes) == [3, 4, 5, 6]
     assert all(count == pytest.approx(1000, rel=0.12) for count in sizes.values())
 
 
 def test_synthesised_subscriptions_repeat_by_label() -> None:
-    model = SubscriptionModel(20, "rss", 4, 4)
+    model = make_model(20, "rss", 4, 4)
     first = synthesise(model, 30, "w", 1)
     assert first == synthesise(model, 30, "w", 1)
     assert first.of_node != synthesise(model, 30, "w", 2).of_node
@@ -82,7 +82,7 @@ def test_synthesised_subscriptions_repeat_by_label() -> None:
 
 
 def test_more_nodes_leave_the_first_ones_as_they_are() -> None:
-    model = SubscriptionModel(20, "rss", 4, 4)
+    model = make_model(20, "rss", 4, 4)
     assert synthesise(model, 50, "w").of_node[:30] == synthesise(model, 30, "w").of_node
 
 
@@ -95,7 +95,7 @@ def test_more_nodes_leave_the_first_ones_as_they_are() -> None:
 )
 def test_what_cannot_be_drawn_is_refused(topics: int, law: str, size: int, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        SubscriptionModel(topics, law, 1, size)
+        make_model(topics, law, 1, size)
 
 
 class Limited(Random):
@@ -115,7 +115,7 @@ class Limited(Random):
 )
 def test_a_skewed_law_is_refused_or_drawn(topics: int, law: str, size: int) -> None:
     try:
-        model = SubscriptionModel(topics, law, size, size)
+        model = make_model(topics, law, size, size)
     except UsageError:
         return
     assert len(model.draw(Limited(1))) == size

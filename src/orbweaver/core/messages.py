@@ -13,7 +13,7 @@ from orbweaver.core.topics import Interest, TopicTable
 
 Purpose = Literal["build", "keepalive", "membership", "repair", "data"]
 """What a message is for: making and unmaking links, keeping them alive, learning of
-other nodes, repairing dissemination, or carrying an event."""
+other nodes, finding out who lacks an event, or carrying one."""
 
 PURPOSES: tuple[Purpose, ...] = ("build", "keepalive", "membership", "repair", "data")
 
@@ -44,6 +44,8 @@ class Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
     purpose: ClassVar[Purpose] = "build"
     carries: ClassVar[bool] = False
     """True for a `Carrier`: a class attribute is cheaper to ask than isinstance."""
+    announces: ClassVar[bool] = False
+    """True for a message that only says that there is an event; it has a `topic`."""
 
 
 class Carrier(Message, frozen=True, gc=False):

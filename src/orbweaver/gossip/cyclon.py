@@ -12,25 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
-import msgspec
-
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Message, Purpose
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import below, sample
-from orbweaver.core.topics import NOTHING, Interest
+from orbweaver.core.topics import Interest
+from orbweaver.gossip.descriptor import Descriptor, stranger
 from orbweaver.gossip.views import ScannedView
-
-
-class Descriptor(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One node as others know it."""
-
-    node: NodeId
-    interest: Interest
-    version: int
-    """Grows with every start and every change of interest: the larger is the newer."""
-    age: int
-    """In cycles of whoever holds the entry."""
 
 
 class Shuffle(Message, frozen=True, gc=False, tag="shuffle"):
@@ -74,7 +62,7 @@ class Cyclon(ScannedView):
         most of the view within one round trip."""
         for contact in contacts[: self._view_size]:
             if contact != self._context.me:
-                self._keep(Descriptor(contact, NOTHING, -1, 0))
+                self._keep(stranger(contact))
                 self._context.outbox.send(contact, Shuffle((self._describe_self(),)))
         self._context.outbox.set_timer(self.TIMER, 1 + below(self._context.rng, self._period_ms))
 

@@ -25,7 +25,7 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, Event, Message, Purpose, StreamId
 from orbweaver.core.overlay import Context
 from orbweaver.core.topics import Interest
-from orbweaver.gossip.streams import EventCache, Held, Stream
+from orbweaver.gossip.streams import AGE_SLACK_MS, EventCache, Held, Stream
 
 
 class Push(Carrier, frozen=True, gc=False, tag="push"):
@@ -94,9 +94,6 @@ class Dissemination:
     CACHE_SIZE = 64
     """Events kept for each topic: what can still be pulled."""
     TRIES_MAX = 6
-    AGE_SLACK_MS = 200
-    """Ages leave out the time on the wire, so an event may be this much older than a
-    subscription and still count as published after it."""
     RELAY_AGE_MS = 10_000
     """Events this young are pulled even by those who want them only to pass them on: while
     an overlay forms, the way to a subscriber may lead over a node that came later."""
@@ -307,14 +304,14 @@ class Dissemination:
         since = self._subscribed_at.get(topic)
         if since is None:
             return False
-        return age_ms <= self._context.outbox.now() - since + self.AGE_SLACK_MS
+        return age_ms <= self._context.outbox.now() - since + AGE_SLACK_MS
 
     def _age_ms_max(self, topic: Topic) -> int:
         """How old an event may be to be worth pulling; negative without any interest."""
         since = self._subscribed_at.get(topic)
         if since is None:
             return self.RELAY_AGE_MS if topic in self._next_seq else -1
-        subscribed_ms = self._context.outbox.now() - since + self.AGE_SLACK_MS
+        subscribed_ms = self._context.outbox.now() - since + AGE_SLACK_MS
         return max(subscribed_ms, self.RELAY_AGE_MS)
 
     def _on_topic(self, topic: Topic) -> list[NodeId]:

@@ -20,7 +20,8 @@ from orbweaver.core.overlay import Context, InterestView, Overlay, Timer
 from orbweaver.core.params import Params
 from orbweaver.core.seeds import below
 from orbweaver.core.topics import NOTHING, Interest
-from orbweaver.gossip.cyclon import Cyclon, Descriptor, Shuffle, ShuffleReply
+from orbweaver.gossip.cyclon import Cyclon, Shuffle, ShuffleReply
+from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.dissemination import Dissemination
 from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.views import PartialView

@@ -8,6 +8,10 @@ NONE: frozenset[int] = frozenset()
 """Shared by all streams without gaps, which is nearly all: a set of its own for each
 stream of each node would be the largest thing in a run with publications."""
 
+AGE_SLACK_MS = 200
+"""Ages leave out the time on the wire, so an event may be this much older than a
+subscription and still count as published after it."""
+
 
 class Stream:
     """Sequence numbers seen of one (publisher, epoch, topic), in little space: all below

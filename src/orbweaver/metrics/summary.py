@@ -40,6 +40,8 @@ MEANING = {
     "delay_ms_mean": "time from publication to delivery, mean",
     "delay_ms_max": "time from publication to delivery, largest",
     "traffic_overhead": "share of uninteresting copies that a node gets, mean over nodes",
+    "traffic_overhead_notices": "the same if every notice of an event were a copy of it",
+    "burdened": "share of nodes with an overhead above 20 %",
     "control_messages_per_join": "messages that build links, for each join or leave; where "
     "there is churn, from the first snapshot on",
     "control_bytes_per_node_second": "bytes of all but events, for each node and second",
@@ -106,6 +108,8 @@ def summarise(
         "delay_ms_mean": d.latency_ms_mean,
         "delay_ms_max": d.latency_ms_max,
         "traffic_overhead": traffic.traffic_overhead(records),
+        "traffic_overhead_notices": traffic.traffic_overhead(records, notices=True),
+        "burdened": traffic.burdened(records),
         "control_messages_per_join": traffic.control_messages_per_change(
             records, first_ms if churn else 0
         ),

@@ -7,20 +7,28 @@ import math
 from orbweaver.metrics.averages import mean
 from orbweaver.records import Records
 
-
-def overhead_by_node(records: Records) -> list[float]:
-    """For each node that received any event: the share of copies that were of no
-    interest to it."""
-    return [
-        uninteresting / (interesting + uninteresting)
-        for _, interesting, uninteresting in records["traffic"].rows()
-        if interesting + uninteresting
-    ]
+_COPIES = ("interesting", "uninteresting")
+_NOTICES = ("notices", "uninteresting_notices")
 
 
-def traffic_overhead(records: Records) -> float:
+def overhead_by_node(records: Records, notices: bool = False) -> list[float]:
+    """For each node that received any event: the share of copies that were of no interest
+    to it. With `notices`, as if each notice had been a copy: where events are pulled once,
+    that is what pushing them would have cost."""
+    wanted, unwanted = (records["traffic"][c] for c in (_NOTICES if notices else _COPIES))
+    pairs = zip(wanted, unwanted, strict=True)
+    return [bad / (good + bad) for good, bad in pairs if good + bad]
+
+
+def traffic_overhead(records: Records, notices: bool = False) -> float:
     """The mean of that over nodes."""
-    return mean(overhead_by_node(records))
+    return mean(overhead_by_node(records, notices))
+
+
+def burdened(records: Records, above: float = 0.2) -> float:
+    """The share of nodes with more overhead than so much."""
+    found = overhead_by_node(records)
+    return sum(share > above for share in found) / len(found) if found else math.nan
 
 
 def sent(records: Records, start_ms: int = 0, end_ms: int | None = None) -> dict[str, int]:

@@ -7,11 +7,15 @@ from importlib import import_module
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.core.overlay import Overlay
 from orbweaver.overlays.baselines.counted import RandomLinks, Similarity
+from orbweaver.overlays.baselines.opt import Opt
 from orbweaver.overlays.baselines.ring import RingPerTopic
+from orbweaver.overlays.baselines.rvr import Rvr
 from orbweaver.overlays.spidercast import SpiderCast
+from orbweaver.overlays.vitis import Vitis
 
 OVERLAYS: dict[str, type[Overlay]] = {
-    overlay.name: overlay for overlay in (SpiderCast, Similarity, RandomLinks, RingPerTopic)
+    overlay.name: overlay
+    for overlay in (SpiderCast, Vitis, Rvr, Opt, Similarity, RandomLinks, RingPerTopic)
 }
 
 

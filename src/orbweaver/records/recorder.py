@@ -123,9 +123,7 @@ class Recorder:
         """A copy of an event has arrived."""
         event = message.event
         tally = self._tallies[(event.publisher, event.epoch, event.topic, event.seq)]
-        traffic = self._traffic.get(node)
-        if traffic is None:
-            traffic = self._traffic[node] = [0, 0]
+        traffic = self._traffic_of(node)
         if interested:
             tally.copies += 1
             traffic[0] += 1
@@ -134,6 +132,16 @@ class Recorder:
         traffic[1] += 1
         if self._rows:
             self.records["relays"].append(now, tally.name, node, message.hops)
+
+    def noticed(self, node: NodeId, interested: bool) -> None:
+        """A message has arrived that says that there is an event."""
+        self._traffic_of(node)[2 if interested else 3] += 1
+
+    def _traffic_of(self, node: NodeId) -> list[int]:
+        traffic = self._traffic.get(node)
+        if traffic is None:
+            traffic = self._traffic[node] = [0, 0, 0, 0]
+        return traffic
 
     def dropped(self, reason: str) -> None:
         self.drops[reason] = self.drops.get(reason, 0) + 1
@@ -160,8 +168,8 @@ class Recorder:
                 t.published_at, t.name, t.topic, t.node, t.copies, t.relays, t.deliveries,
                 t.hops_sum, t.hops_max, t.latency_sum, t.latency_max,
             )  # fmt: skip
-        for node, (interesting, uninteresting) in sorted(self._traffic.items()):
-            self.records["traffic"].append(node, interesting, uninteresting)
+        for node, counts in sorted(self._traffic.items()):
+            self.records["traffic"].append(node, *counts)
         for reason, count in sorted(self.drops.items()):
             self.records["drops"].append(reason, count)
         return self.records

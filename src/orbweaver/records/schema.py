@@ -115,10 +115,12 @@ TABLES: dict[str, TableSpec] = {
         ),
         _table(
             "traffic",
-            "copies of events that each node received in all",
+            "copies of events, and notices of events, that each node received in all",
             node=NODE,
-            interesting=("int", "on topics of its interest"),
-            uninteresting=("int", "on other topics"),
+            interesting=("int", "copies on topics of its interest"),
+            uninteresting=("int", "copies on other topics"),
+            notices=("int", "notices on topics of its interest"),
+            uninteresting_notices=("int", "notices on other topics"),
         ),
         _table(
             "drops",

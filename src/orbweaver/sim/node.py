@@ -82,6 +82,9 @@ class SimNode:
             carrier = cast(Carrier, message)
             interested = carrier.event.topic in self.interest
             self._world.recorder.carried(self._engine.now, self.me, carrier, interested)
+        elif message.announces:
+            topic = cast(Any, message).topic
+            self._world.recorder.noticed(self.me, topic in self.interest)
         overlay.receive(sender, message)
 
     def _fire(self, timer: Timer, serial: int) -> None:

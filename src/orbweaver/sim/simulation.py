@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,6 +25,7 @@ from orbweaver.sim.latency import make_latency
 from orbweaver.sim.node import SimNode
 from orbweaver.sim.world import World
 from orbweaver.workload.churn import Change, load_churn, on_off
+from orbweaver.workload.popularity import weights
 from orbweaver.workload.scenario import Scenario, Workload, make_workload, node_seed
 from orbweaver.workload.tables import table_in
 
@@ -147,10 +150,18 @@ class Simulation:
         spec = self.scenario.publish
         time = self.scenario.run.warmup_ms
         payload = bytes(spec.payload_bytes)
-        for _ in range(spec.per_topic):
-            for topic in self.workload.subscriptions.topics:
-                self._at(time, self._publish, topic, payload)
-                time += spec.every_ms
+        for topic in self._published_topics():
+            self._at(time, self._publish, topic, payload)
+            time += spec.every_ms
+
+    def _published_topics(self) -> Iterable[Topic]:
+        spec, topics = self.scenario.publish, self.workload.subscriptions.topics
+        if not spec.events:
+            return topics * spec.per_topic
+        cumulative = list(accumulate(weights(spec.rates, len(topics))))
+        rng = self._chance("published topics")
+        draws = (rng.random() * cumulative[-1] for _ in range(spec.events))
+        return [topics[min(bisect_right(cumulative, x), len(topics) - 1)] for x in draws]
 
     def _publish(self, topic: Topic, payload: bytes) -> None:
         """By a random node among those that may, if any is up."""

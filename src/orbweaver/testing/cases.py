@@ -14,6 +14,7 @@ import pytest
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.messages import Event, Message
 from orbweaver.core.overlay import Claims, Overlay
+from orbweaver.core.params import describe
 from orbweaver.core.seeds import generator, sample
 from orbweaver.core.topics import TopicTable
 from orbweaver.metrics.snapshot import from_graph
@@ -56,6 +57,15 @@ def run_case(
             f"{settings or {}!r}, seed={seed})"
         )
         raise
+
+
+def memberships(overlay: type[Overlay], host: str) -> list[dict[str, Any]]:
+    """How nodes can learn of each other on a host, as settings, gossip last. The pump has
+    no directory; there, as on a network, membership is gossiped. Some overlays know no
+    other."""
+    if "membership" not in {param.name for param in describe(overlay.Params)}:
+        return [{}]
+    return [{"membership": how} for how in (["gossip"] if host == "pump" else ["full", "gossip"])]
 
 
 def interests(nodes: int = NODES, seed: int = 0) -> dict[int, list[str]]:

@@ -19,6 +19,7 @@ from orbweaver.workload.subscriptions import (
     SubscriptionModel,
     Subscriptions,
     load_subscriptions,
+    make_model,
     synthesise,
 )
 from orbweaver.workload.tables import table_in
@@ -115,6 +116,10 @@ class PublishSpec(Spec, frozen=True):
     every_ms: Annotated[int, Meta(ge=1)] = 10
     payload_bytes: Annotated[int, Meta(ge=0, le=1 << 20)] = 100
     by: Literal["subscriber", "anyone"] = "subscriber"
+    events: Annotated[int, Meta(ge=0)] = 0
+    """Instead of rounds over all topics: so many events, on topics drawn by their rates."""
+    rates: str = "uniform"
+    """Of publication, by topic: uniform or zipf:A (Vitis IV-D)."""
 
 
 class RunSpec(Spec, frozen=True):
@@ -185,7 +190,7 @@ class Scenario(Spec, frozen=True):
         return msgspec.structs.replace(self, overlay="", params={}).course()
 
     def publish_end_ms(self, topics: int) -> int:
-        events = self.publish.per_topic * topics
+        events = self.publish.events or self.publish.per_topic * topics
         return self.run.warmup_ms + events * self.publish.every_ms
 
     def end_ms(self, topics: int) -> int:
@@ -212,7 +217,7 @@ def make_workload(scenario: Scenario, seed: int) -> Workload:
     low, high = spec.sizes()
     if not 1 <= low <= high:
         raise UsageError(f"subscriptions per node '{spec.subscriptions_per_node}' is not a range")
-    model = SubscriptionModel(spec.topics, spec.popularity, low, high)
+    model = make_model(spec.topics, spec.popularity, low, high)
     law = f"{spec.topics} {spec.subscriptions_per_node} {spec.popularity}"
     return Workload(synthesise(model, spec.nodes, "workload", law, seed), model)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from bisect import bisect_right
+from collections.abc import Iterable
 from itertools import accumulate
 from math import inf, log
 from pathlib import Path
@@ -11,7 +13,7 @@ from random import Random
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import check_topic
-from orbweaver.core.seeds import generator
+from orbweaver.core.seeds import generator, sample
 from orbweaver.workload.popularity import weights
 from orbweaver.workload.tables import read_table
 
@@ -26,17 +28,15 @@ class Subscriptions:
     """The name of each node in the source (its number again, in a model)."""
 
 
-class SubscriptionModel:
-    """S topics for each node, drawn without repetition by popularity (SpiderCast 3.1)."""
+class SubscriptionModel(ABC):
+    """What nodes subscribe to, one at a time."""
 
-    def __init__(self, topics: int, popularity: str, size_min: int, size_max: int) -> None:
+    def __init__(self, topics: int, size_min: int, size_max: int) -> None:
         if size_max > topics:
             raise UsageError(
                 f"a node cannot subscribe to {size_max} different topics out of {topics}"
             )
         self.topics = tuple(f"t{i}" for i in range(topics))
-        self._weights = weights(popularity, topics)
-        self._cumulative = list(accumulate(self._weights))
         self._size_min = size_min
         self._size_max = size_max
 
@@ -44,6 +44,52 @@ class SubscriptionModel:
         size = self._size_min
         if self._size_max > size:
             size += int(rng.random() * (self._size_max - size + 1))
+        return tuple(self.topics[i] for i in sorted(self._choose(rng, size)))
+
+    @abstractmethod
+    def _choose(self, rng: Random, size: int) -> Iterable[int]:
+        """`size` different topics, by number."""
+
+
+class Bucketed(SubscriptionModel):
+    """Topics in equal groups; a node takes the same number from each of a few groups
+    (Vitis IV-A). All topics are equally popular, but interests are correlated."""
+
+    def __init__(self, topics: int, law: str, size_min: int, size_max: int) -> None:
+        super().__init__(topics, size_min, size_max)
+        parts = law.split(":")[1:]
+        if len(parts) != 2 or not all(part.isdigit() and int(part) for part in parts):
+            raise UsageError(f"popularity '{law}' should look like buckets:100:5")
+        groups, self._taken = map(int, parts)
+        if topics % groups or self._taken > groups:
+            raise UsageError(f"popularity '{law}' does not divide {topics} topics")
+        self._groups = range(groups)
+        self._width = topics // groups
+        fits = size_max <= self._taken * self._width
+        if not fits or size_min % self._taken or size_max != size_min:
+            raise UsageError(
+                f"popularity '{law}': each node takes equally from {self._taken} groups of "
+                f"{self._width} topics, which does not make {size_min}:{size_max}"
+            )
+
+    def _choose(self, rng: Random, size: int) -> Iterable[int]:
+        share = size // self._taken
+        return [
+            group * self._width + topic
+            for group in sample(rng, self._groups, self._taken)
+            for topic in sample(rng, range(self._width), share)
+        ]
+
+
+class ByPopularity(SubscriptionModel):
+    """S topics for each node, drawn without repetition by popularity (SpiderCast 3.1)."""
+
+    def __init__(self, topics: int, law: str, size_min: int, size_max: int) -> None:
+        super().__init__(topics, size_min, size_max)
+        self._weights = weights(law, topics)
+        self._cumulative = list(accumulate(self._weights))
+
+    def _choose(self, rng: Random, size: int) -> Iterable[int]:
         cumulative = self._cumulative
         total = cumulative[-1]
         last = len(cumulative) - 1
@@ -54,8 +100,7 @@ class SubscriptionModel:
         while len(chosen) < size and draws:
             chosen.add(min(last, bisect_right(cumulative, rng.random() * total)))
             draws -= 1
-        chosen |= self._first_to_ring(rng, size - len(chosen), chosen)
-        return tuple(self.topics[i] for i in sorted(chosen))
+        return chosen | self._first_to_ring(rng, size - len(chosen), chosen)
 
     def _first_to_ring(self, rng: Random, count: int, but: set[int]) -> set[int]:
         """The next `count` topics of the same distribution, given those drawn already:
@@ -68,6 +113,11 @@ class SubscriptionModel:
             if i not in but
         )
         return {i for _, i in clocks[:count]}
+
+
+def make_model(topics: int, law: str, size_min: int, size_max: int) -> SubscriptionModel:
+    kind = Bucketed if law.startswith("buckets:") else ByPopularity
+    return kind(topics, law, size_min, size_max)
 
 
 def synthesise(model: SubscriptionModel, nodes: int, *labels: int | str) -> Subscriptions:

@@ -1,0 +1,106 @@
+"""Newscast peer sampling (Jelasity and Montresor, 2004).
+
+Once a cycle a node exchanges its whole view with a random member of it; both put a fresh
+entry of themselves among what they send, and keep the youngest of what they then know. Old
+entries, of nodes that are gone, are pushed out by young ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
+
+from orbweaver.core.ids import NodeId
+from orbweaver.core.messages import Message, Purpose
+from orbweaver.core.overlay import Context
+from orbweaver.core.seeds import pick
+from orbweaver.gossip.descriptor import Descriptor, stranger
+
+
+class News(Message, frozen=True, gc=False, tag="news"):
+    purpose: ClassVar[Purpose] = "membership"
+    entries: tuple[Descriptor, ...]
+
+
+class NewsReply(Message, frozen=True, gc=False, tag="news-reply"):
+    purpose: ClassVar[Purpose] = "membership"
+    entries: tuple[Descriptor, ...]
+
+
+class Newscast:
+    """`step` is one cycle; whoever owns it says when."""
+
+    messages = (News, NewsReply)
+
+    def __init__(
+        self, context: Context, describe_self: Callable[[], Descriptor], view_size: int
+    ) -> None:
+        self._context = context
+        self._describe_self = describe_self
+        self._view_size = view_size
+        self._cycle = 0
+        self._entries: list[Descriptor] | None = None
+        self._view: dict[NodeId, tuple[int, Descriptor]] = {}
+        """Peer -> (the cycle of ours in which its entry had age 0, the entry)."""
+
+    def start(self, contacts: Sequence[NodeId]) -> None:
+        for contact in contacts[: self._view_size]:
+            if contact != self._context.me:
+                self._view[contact] = (0, stranger(contact))
+                self._context.outbox.send(contact, News((self._describe_self(),)))
+
+    def step(self) -> None:
+        self._cycle += 1
+        self._entries = None
+        if self._view:
+            partner = pick(self._context.rng, list(self._view))
+            self._context.outbox.send(partner, News(self._news()))
+
+    def on_news(self, sender: NodeId, message: News) -> None:
+        self._context.outbox.send(sender, NewsReply(self._news()))
+        self._merge(message.entries)
+
+    def on_news_reply(self, sender: NodeId, message: NewsReply) -> None:
+        self._merge(message.entries)
+
+    def forget(self, peer: NodeId) -> None:
+        self._view.pop(peer, None)
+        self._entries = None
+
+    def entries(self) -> list[Descriptor]:
+        """The sample: random nodes, each with what is known of it."""
+        # Asked for several times in a cycle, and made anew when something has changed.
+        if self._entries is None:
+            cycle = self._cycle
+            self._entries = [
+                Descriptor(e.node, e.interest, e.version, cycle - born)
+                for born, e in self._view.values()
+                if e.version >= 0
+            ]
+        return self._entries
+
+    def contacts(self) -> list[NodeId]:
+        """Everybody in the view, also those not heard from yet."""
+        return list(self._view)
+
+    def _news(self) -> tuple[Descriptor, ...]:
+        return (self._describe_self(), *self.entries())
+
+    def _merge(self, entries: Iterable[Descriptor]) -> None:
+        self._entries = None
+        me, cycle, view = self._context.me, self._cycle, self._view
+        for entry in entries:
+            if entry.node == me:
+                continue
+            born = cycle - entry.age
+            known = view.get(entry.node)
+            if known is None or (known[1].version, known[0]) < (entry.version, born):
+                view[entry.node] = (born, entry)
+        if len(view) > self._view_size:
+            # Between equals the older acquaintance stays: sorting is stable.
+            youngest = sorted(view.items(), key=_birth, reverse=True)[: self._view_size]
+            self._view = dict(youngest)
+
+
+def _birth(item: tuple[NodeId, tuple[int, Descriptor]]) -> int:
+    return item[1][0]

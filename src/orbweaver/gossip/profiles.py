@@ -1,0 +1,63 @@
+"""Profiles: what a node tells its neighbours once a cycle (Vitis, Algorithms 5 to 7)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import Message, Purpose
+from orbweaver.core.topics import Interest
+
+
+class Proposal(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Who is to be the gateway of a cluster, for one topic."""
+
+    topic: Topic
+    gateway: NodeId
+    parent: NodeId
+    """From whom the proposer has it; itself, if it proposes itself."""
+    hops: int
+
+
+class Profile(Message, frozen=True, gc=False, tag="profile"):
+    """Also a heartbeat. Interest and proposals are sent when they are new to the receiver,
+    not in every cycle."""
+
+    purpose: ClassVar[Purpose] = "keepalive"
+    chosen: bool
+    """The receiver is in the sender's routing table."""
+    interest: Interest | None
+    version: int
+    proposals: tuple[Proposal, ...]
+
+
+class Goodbye(Message, frozen=True, gc=False, tag="goodbye"):
+    """There is no link from me to you."""
+
+    leaving: bool
+    """And there will be none: I am going."""
+
+
+class Peer:
+    """A neighbour."""
+
+    __slots__ = ("age", "chooses", "chosen", "interest", "introduced", "node", "proposals",
+                 "shared", "version")  # fmt: skip
+
+    def __init__(self, node: NodeId, interest: Interest, version: int, age: int) -> None:
+        self.node = node
+        self.interest = interest
+        self.version = version
+        self.age = age
+        """Cycles since its last profile."""
+        self.chosen = False
+        """It is in our routing table."""
+        self.chooses = False
+        """We are in its table."""
+        self.introduced = False
+        """It has our interest as it is now."""
+        self.shared: tuple[Topic, ...] = ()
+        """The topics that both want."""
+        self.proposals: dict[Topic, Proposal] = {}

@@ -1,0 +1,115 @@
+"""Relay paths: for each topic a tree towards the node nearest to the topic's place.
+
+Who wants to be on a topic's tree asks its next hop, which asks its own, until the place is
+reached (Vitis III-B, as in Scribe). All of it is soft state: a request holds for a few
+periods and is repeated, so a tree follows changes of the ring, and what nobody asks for any
+more disappears.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar
+
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import Message, Purpose
+from orbweaver.core.overlay import Context
+from orbweaver.gossip.identifiers import topic_place
+
+PERIODS_MAX = 3
+"""A request that is not repeated for so many periods has lapsed."""
+
+
+class Relay(Message, frozen=True, gc=False, tag="relay"):
+    """Put me on the trees of these topics, below you."""
+
+    purpose: ClassVar[Purpose] = "build"
+    topics: tuple[Topic, ...]
+
+
+class Branch:
+    """This node's place in one tree."""
+
+    __slots__ = ("children", "parent")
+
+    def __init__(self) -> None:
+        self.parent: NodeId | None = None
+        self.children: dict[NodeId, int] = {}
+        """Child -> the time when its request lapses."""
+
+
+class Relays:
+    messages = (Relay,)
+
+    def __init__(
+        self, context: Context, next_hop: Callable[[int], NodeId | None], period_ms: int
+    ) -> None:
+        self._context = context
+        self._next_hop = next_hop
+        self._period_ms = period_ms
+        self._due = 0
+        self._wanted: dict[Topic, None] = {}
+        self.branches: dict[Topic, Branch] = {}
+
+    def want(self, topics: Iterable[Topic]) -> None:
+        """From now on, be on the trees of these topics and of no others, but for those of
+        whom a child asks it."""
+        before, self._wanted = self._wanted, dict.fromkeys(topics)
+        self._ask([topic for topic in self._wanted if topic not in before])
+
+    def peers(self, topic: Topic) -> list[NodeId]:
+        """The neighbours in a tree."""
+        branch = self.branches.get(topic)
+        if branch is None:
+            return []
+        found = list(branch.children)
+        if branch.parent is not None and branch.parent not in branch.children:
+            found.append(branch.parent)
+        return found
+
+    def step(self) -> None:
+        """Once a cycle; does its work once a period."""
+        now = self._context.outbox.now()
+        if now < self._due:
+            return
+        self._due = now + self._period_ms
+        for topic, branch in list(self.branches.items()):
+            for child in [c for c, until in branch.children.items() if until <= now]:
+                del branch.children[child]
+            if not branch.children and topic not in self._wanted:
+                del self.branches[topic]
+        self._ask([*self._wanted, *(t for t in self.branches if t not in self._wanted)])
+
+    def on_relay(self, sender: NodeId, message: Relay) -> None:
+        until = self._context.outbox.now() + PERIODS_MAX * self._period_ms
+        grown = []
+        for topic in message.topics:
+            branch = self.branches.get(topic)
+            if branch is None:
+                branch = self.branches[topic] = Branch()
+                grown.append(topic)
+            branch.children[sender] = until
+        self._ask(grown)
+
+    def lost(self, peer: NodeId) -> None:
+        """A neighbour has gone: ask somebody else where it was the parent."""
+        orphaned = []
+        for topic, branch in self.branches.items():
+            branch.children.pop(peer, None)
+            if branch.parent == peer:
+                branch.parent = None
+                orphaned.append(topic)
+        self._ask(orphaned)
+
+    def _ask(self, topics: Iterable[Topic]) -> None:
+        """One message to each next hop, for all topics that go there."""
+        by_hop: dict[NodeId, list[Topic]] = {}
+        for topic in topics:
+            branch = self.branches.get(topic)
+            if branch is None:
+                branch = self.branches[topic] = Branch()
+            branch.parent = self._next_hop(topic_place(topic))
+            if branch.parent is not None:
+                by_hop.setdefault(branch.parent, []).append(topic)
+        for hop, asked in by_hop.items():
+            self._context.outbox.send(hop, Relay(tuple(asked)))

@@ -1,0 +1,61 @@
+"""Overlays in which a topic has a place, and trees lead to whoever is nearest to it."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from orbweaver.core.ids import NodeId
+from orbweaver.core.overlay import Claims, Context
+from orbweaver.gossip.profiles import Peer
+from orbweaver.gossip.relays import Relay, Relays
+from orbweaver.gossip.smallworld import Router, SmallWorld
+from orbweaver.gossip.table import Handler, TableOverlay, TableParams
+
+
+class RendezvousParams(TableParams, frozen=True):
+    relay_ms: Annotated[
+        int, Meta(ge=1, description="how often relay paths are asked for again", title="ours")
+    ] = 3000
+
+
+class RendezvousOverlay(TableOverlay):
+    params: RendezvousParams
+    messages = TableOverlay.part_messages + Relays.messages
+
+    def __init__(self, context: Context, params: RendezvousParams, long_links: int) -> None:
+        super().__init__(context, params)
+        self.world = SmallWorld(context.me, long_links, context.rng)
+        self.relays = Relays(context, self._next_hop, params.relay_ms)
+        self._router = Router(context.me)
+        self._routes_stale = False
+
+    @classmethod
+    def claims(cls, params: RendezvousParams) -> Claims:
+        return Claims(
+            noiseless=False,
+            topic_connected=False,
+            total_delivery=True,
+            degree_bound="table_size links of its own; those of others to it are not bounded",
+        )
+
+    def status(self) -> dict[str, int]:
+        relayed = sum(topic not in self._sharing for topic in self.relays.branches)
+        return super().status() | {"relay_of": relayed}
+
+    def on_relay(self, sender: NodeId, message: Relay) -> None:
+        self.relays.on_relay(sender, message)
+
+    def _peers_changed(self, peer: Peer) -> None:
+        self._routes_stale = True
+        if peer.node not in self.peers:
+            self.relays.lost(peer.node)
+
+    def _next_hop(self, place: int) -> NodeId | None:
+        if self._routes_stale:
+            self._routes_stale = False
+            self._router.learn(self.peers)
+        return self._router.next_hop(place)
+
+    handlers: ClassVar[dict[type, Handler]] = {**TableOverlay.handlers, Relay: on_relay}

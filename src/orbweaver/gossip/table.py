@@ -1,0 +1,304 @@
+"""What overlays with a bounded routing table have in common (Vitis III).
+
+Peer sampling finds nodes, T-Man makes a table of them, and profiles tell neighbours what
+this node wants and that it is alive. Links are used both ways: whoever has us in its table
+is our neighbour too, though it takes no place in ours. How a table is chosen, and where
+events go, is the business of the subclass.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from typing import Annotated, Any, ClassVar
+
+from msgspec import Meta
+
+from orbweaver.core.errors import ProtocolError
+from orbweaver.core.ids import NodeId, Topic, check_topic
+from orbweaver.core.messages import Event, Message
+from orbweaver.core.overlay import Context, Overlay, Timer
+from orbweaver.core.params import Params
+from orbweaver.core.seeds import below
+from orbweaver.core.topics import NOTHING, Interest
+from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.gossip.flood import Flood, Notice, Pull, Pulled
+from orbweaver.gossip.newscast import News, Newscast, NewsReply
+from orbweaver.gossip.profiles import Goodbye, Peer, Profile, Proposal
+from orbweaver.gossip.tman import Exchange, ExchangeReply, TMan
+
+Handler = Callable[[Any, NodeId, Any], None]
+
+
+class TableParams(Params, frozen=True):
+    table_size: Annotated[
+        int, Meta(ge=3, description="entries of the routing table", title="Vitis IV-A: 15")
+    ] = 15
+    cycle_ms: Annotated[
+        int, Meta(ge=1, description="period of all gossip", title="Vitis Alg. 1, no value")
+    ] = 1000
+    age_max: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="cycles without a sign of life after which a neighbour is let go",
+            title="Vitis Alg. 6, no value",
+        ),
+    ] = 4
+    view_size: Annotated[
+        int, Meta(ge=1, description="entries of the peer sampling view", title="Newscast: 20")
+    ] = 20
+
+
+class TableOverlay(Overlay):
+    params: TableParams
+    TIMER = "cycle"
+    part_messages: ClassVar[tuple[type[Message], ...]] = (
+        *Newscast.messages, *TMan.messages, Profile, Goodbye, *Flood.messages,
+    )  # fmt: skip
+
+    def __init__(self, context: Context, params: TableParams) -> None:
+        super().__init__(context, params)
+        self.interest: Interest = NOTHING
+        self.version = 0
+        self.peers: dict[NodeId, Peer] = {}
+        """Everybody linked to: in our table, or with us in theirs."""
+        self._sharing: dict[Topic, dict[NodeId, Peer]] = {}
+        """Topic of ours -> the peers that share it."""
+        self._subscribed: dict[Topic, int] = {}
+        """Topic -> since when."""
+        self._published: dict[Topic, None] = {}
+        self._running = False
+        self.newscast = Newscast(context, self._describe_self, params.view_size)
+        self.tman = TMan(
+            context,
+            self._describe_self,
+            self._table,
+            self.newscast.entries,
+            self._refresh_table,
+            params.age_max,
+        )
+        self.flood = Flood(context, self._targets, self._subscribed)
+
+    # -- the contract
+
+    def start(self, contacts: Sequence[NodeId]) -> None:
+        self._interest_changed()
+        self._running = True
+        self.version = self.context.outbox.now()
+        self.flood.start()
+        self.newscast.start(contacts)
+        self.context.outbox.set_timer(self.TIMER, 1 + below(self.context.rng, self.params.cycle_ms))
+
+    def stop(self) -> None:
+        self._running = False
+        for peer in list(self.peers.values()):
+            self.context.outbox.send(peer.node, Goodbye(leaving=True))
+            self._unlink(peer)
+        self.context.outbox.cancel_timer(self.TIMER)
+
+    def subscribe(self, topic: Topic) -> None:
+        self._subscribed.setdefault(check_topic(topic), self.context.outbox.now())
+        if self._running:
+            self._interest_changed()
+
+    def unsubscribe(self, topic: Topic) -> None:
+        self._subscribed.pop(topic, None)
+        self._published.pop(topic, None)
+        self._interest_changed()
+
+    def publish(self, topic: Topic, payload: bytes) -> Event:
+        if topic not in self._published:
+            self._published[check_topic(topic)] = None
+            if topic not in self._subscribed:
+                self._interest_changed()
+        return self.flood.publish(topic, payload)
+
+    def receive(self, sender: NodeId, message: Message) -> None:
+        handler = self.handlers.get(type(message))
+        if handler is None:
+            raise ProtocolError(f"{self.name} does not know {type(message).__name__}")
+        handler(self, sender, message)
+
+    def wake(self, timer: Timer) -> None:
+        """One cycle: Algorithm 1, line 5."""
+        self.context.outbox.set_timer(self.TIMER, self.params.cycle_ms)
+        self.newscast.step()
+        self.tman.step(self.newscast.contacts())
+        self._cycle()
+        self._exchange_profiles()
+        self.flood.step()
+
+    def lost(self, peer: NodeId) -> None:
+        self.newscast.forget(peer)
+        known = self.peers.get(peer)
+        if known is not None:
+            self._unlink(known)
+
+    def links(self) -> Collection[NodeId]:
+        return self.peers.keys()
+
+    def status(self) -> dict[str, int]:
+        table = sum(peer.chosen for peer in self.peers.values())
+        return {"table": table, "in_links": len(self.peers) - table}
+
+    # -- for subclasses
+
+    @abstractmethod
+    def _select(self, candidates: dict[NodeId, Descriptor]) -> Collection[NodeId]:
+        """The new routing table, of at most `table_size` entries."""
+
+    @abstractmethod
+    def _targets(self, topic: Topic) -> Collection[NodeId]:
+        """To whom events on a topic go from here."""
+
+    def _cycle(self) -> None:
+        """What else is done in each cycle, before profiles are sent."""
+
+    def _peers_changed(self, peer: Peer) -> None:
+        """A link has come or gone, or its far end's interest is another."""
+
+    def _heard(self, peer: Peer, proposals: Collection[Proposal]) -> None:
+        """A neighbour's profile brought these."""
+
+    def _proposals_for(self, peer: Peer, all: bool) -> tuple[Proposal, ...]:
+        """What a profile brings a neighbour: what is new to it, or everything."""
+        return ()
+
+    def _interested(self, topic: Topic) -> Collection[NodeId]:
+        """The neighbours that want a topic, whether or not we do."""
+        if topic in self._sharing:
+            return self._sharing[topic].keys()
+        bit = self.context.topics.bit(topic)
+        return [peer.node for peer in self.peers.values() if peer.interest.mask & bit]
+
+    def _interest_changed(self) -> None:
+        self.interest = self.context.topics.interest([*self._subscribed, *self._published])
+        self.version += 1
+        self._sharing = {topic: {} for topic in self.interest}
+        for peer in self.peers.values():
+            peer.introduced = False
+            self._index(peer)
+
+    # -- the table (Algorithms 2 to 4)
+
+    def _describe_self(self) -> Descriptor:
+        return Descriptor(self.context.me, self.interest, self.version, 0)
+
+    def _table(self) -> list[Descriptor]:
+        return [
+            Descriptor(peer.node, peer.interest, peer.version, peer.age)
+            for peer in self.peers.values()
+            if peer.chosen
+        ]
+
+    def _refresh_table(self, candidates: dict[NodeId, Descriptor]) -> None:
+        chosen = dict.fromkeys(self._select(candidates))
+        for peer in [p for p in self.peers.values() if p.chosen and p.node not in chosen]:
+            peer.chosen = False
+            if not peer.chooses:
+                self.context.outbox.send(peer.node, Goodbye(leaving=False))
+                self._unlink(peer)
+        for node in chosen:
+            known = self.peers.get(node)
+            entry = candidates[node]
+            if known is None:
+                known = self._link(Peer(node, entry.interest, entry.version, entry.age))
+                known.chosen = True
+                self._send_profile(known)
+            else:
+                known.chosen = True
+                if entry.version > known.version:
+                    self._update_interest(known, entry.interest, entry.version)
+
+    # -- profiles (Algorithms 6 and 7)
+
+    def _exchange_profiles(self) -> None:
+        for peer in list(self.peers.values()):
+            if peer.age > self.params.age_max:
+                self.lost(peer.node)
+            else:
+                peer.age += 1
+                self._send_profile(peer)
+
+    def _send_profile(self, peer: Peer) -> None:
+        if peer.introduced:
+            news = self._proposals_for(peer, False)
+            profile = Profile(peer.chosen, None, self.version, news)
+        else:
+            peer.introduced = True
+            news = self._proposals_for(peer, True)
+            profile = Profile(peer.chosen, self.interest, self.version, news)
+        self.context.outbox.send(peer.node, profile)
+
+    def on_profile(self, sender: NodeId, message: Profile) -> None:
+        peer = self.peers.get(sender)
+        if peer is None:
+            if message.interest is None or not message.chosen:
+                # It holds a link that we do not; it may introduce itself again.
+                self.context.outbox.send(sender, Goodbye(leaving=False))
+                return
+            peer = self._link(Peer(sender, message.interest, message.version, 0))
+            peer.chooses = True
+            self._send_profile(peer)
+        peer.age = 0
+        peer.chooses = message.chosen
+        if message.interest is not None and message.version > peer.version:
+            self._update_interest(peer, message.interest, message.version)
+        if message.proposals:
+            self._heard(peer, message.proposals)
+        if not peer.chosen and not peer.chooses:
+            self._unlink(peer)
+
+    def on_goodbye(self, sender: NodeId, message: Goodbye) -> None:
+        peer = self.peers.get(sender)
+        if message.leaving:
+            self.lost(sender)
+        elif peer is not None:
+            peer.chooses = peer.introduced = False
+            if not peer.chosen:
+                self._unlink(peer)
+
+    # -- inside
+
+    def _link(self, peer: Peer) -> Peer:
+        self.peers[peer.node] = peer
+        self.context.outbox.link_up(peer.node)
+        self._index(peer)
+        self._peers_changed(peer)
+        return peer
+
+    def _unlink(self, peer: Peer) -> None:
+        del self.peers[peer.node]
+        self.context.outbox.link_down(peer.node)
+        for topic in peer.shared:
+            self._sharing[topic].pop(peer.node, None)
+        self._peers_changed(peer)
+
+    def _update_interest(self, peer: Peer, interest: Interest, version: int) -> None:
+        peer.version = version
+        if interest != peer.interest:
+            peer.interest = interest
+            self._index(peer)
+            self._peers_changed(peer)
+
+    def _index(self, peer: Peer) -> None:
+        for topic in peer.shared:
+            if topic in self._sharing:
+                self._sharing[topic].pop(peer.node, None)
+        shared = self.context.topics.of_mask(self.interest.mask & peer.interest.mask)
+        peer.shared = shared.topics
+        for topic in peer.shared:
+            self._sharing[topic][peer.node] = peer
+
+    handlers: ClassVar[dict[type[Message], Handler]] = {
+        News: lambda node, *m: node.newscast.on_news(*m),
+        NewsReply: lambda node, *m: node.newscast.on_news_reply(*m),
+        Exchange: lambda node, *m: node.tman.on_exchange(*m),
+        ExchangeReply: lambda node, *m: node.tman.on_exchange_reply(*m),
+        Profile: on_profile,
+        Goodbye: on_goodbye,
+        Notice: lambda node, *m: node.flood.on_notice(*m),
+        Pull: lambda node, *m: node.flood.on_pull(*m),
+        Pulled: lambda node, *m: node.flood.on_pulled(*m),
+    }

@@ -1,0 +1,98 @@
+"""Vitis: one node's side of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.overlay import Context
+from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.gossip.profiles import Peer, Proposal
+from orbweaver.gossip.rendezvous import RendezvousOverlay, RendezvousParams
+from orbweaver.overlays.vitis.gateways import Gateways
+from orbweaver.overlays.vitis.utility import overlap
+
+
+class VitisParams(RendezvousParams, frozen=True):
+    long_links: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="entries of the table that are small-world links, besides successor and "
+            "predecessor; the rest are friends",
+            title="Vitis IV-B: 1 (k = 3 with the ring)",
+        ),
+    ] = 1
+    gateway_hops: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="d: how far a gateway may be from those it serves",
+            title="Vitis IV-A: 5",
+        ),
+    ] = 5
+
+
+class Vitis(RendezvousOverlay):
+    name: ClassVar[str] = "vitis"
+    summary: ClassVar[str] = "interest clusters of bounded degree, joined by rendezvous relays"
+    paper: ClassVar[str] = "Vitis, IPDPS 2011"
+    Params = VitisParams
+    params: VitisParams
+
+    def __init__(self, context: Context, params: VitisParams) -> None:
+        super().__init__(context, params, params.long_links)
+        self.gateways = Gateways(
+            context.me,
+            params.gateway_hops,
+            lambda topic: self._sharing.get(topic, {}),
+            self.peers.__contains__,
+        )
+
+    def status(self) -> dict[str, int]:
+        return super().status() | {"gateway_of": len(self.gateways.gateway_of())}
+
+    def _select(self, candidates: dict[NodeId, Descriptor]) -> Collection[NodeId]:
+        """Algorithm 4."""
+        chosen = self.world.choose(candidates)
+        left = dict.fromkeys(candidates)
+        for node in chosen:
+            del left[node]
+        mine, peers = self.interest, self.peers
+        # Among equals those that are neighbours already stay, then those that came first.
+        ranked = sorted(
+            [
+                (-overlap(mine, candidates[node].interest), node not in peers, place, node)
+                for place, node in enumerate(left)
+            ]
+        )
+        friends = ranked[: self.params.table_size - len(chosen)]
+        return [*chosen, *(node for _, _, _, node in friends)]
+
+    def _targets(self, topic: Topic) -> Collection[NodeId]:
+        """Cluster and tree: interested neighbours, and the relay path both ways."""
+        return dict.fromkeys([*self._interested(topic), *self.relays.peers(topic)])
+
+    def _cycle(self) -> None:
+        self.gateways.update(self._sharing)
+        self.relays.want(self.gateways.gateway_of())
+        self.relays.step()
+
+    def _interest_changed(self) -> None:
+        super()._interest_changed()
+        self.gateways.follow(self._sharing)
+
+    def _peers_changed(self, peer: Peer) -> None:
+        super()._peers_changed(peer)
+        self.gateways.touch(peer.shared)
+        if peer.node not in self.peers:
+            self.gateways.forget(peer.node)
+
+    def _heard(self, peer: Peer, proposals: Collection[Proposal]) -> None:
+        self.gateways.heard(peer, proposals)
+
+    def _proposals_for(self, peer: Peer, all: bool) -> tuple[Proposal, ...]:
+        return self.gateways.news_for(peer, all)

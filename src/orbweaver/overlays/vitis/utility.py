@@ -1,0 +1,25 @@
+"""How good a friend another node would be (equation 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from orbweaver.core.ids import Topic
+from orbweaver.core.topics import Interest, TopicTable
+
+
+def overlap(mine: Interest, other: Interest) -> float:
+    """Topics in common, of all topics of either: the utility when all rates are the same."""
+    shared = (mine.mask & other.mask).bit_count()
+    # This is asked more often than anything else; hence no len() of the interests.
+    either = len(mine.topics) + len(other.topics) - shared
+    return shared / either if either else 0.0
+
+
+def weighted(
+    mine: Interest, other: Interest, topics: TopicTable, rate: Callable[[Topic], float]
+) -> float:
+    """The same with each topic counted by its rate of publication."""
+    shared = sum(rate(topic) for topic in topics.of_mask(mine.mask & other.mask))
+    either = sum(map(rate, mine)) + sum(map(rate, other)) - shared
+    return shared / either if either else 0.0
