@@ -25,7 +25,7 @@ from orbweaver.gossip.maintenance import (
 )
 from orbweaver.gossip.newscast import News, NewsReply
 from orbweaver.gossip.profiles import Goodbye, Profile, Proposal
-from orbweaver.gossip.relays import Relay
+from orbweaver.gossip.relays import Relay, Unrelay
 from orbweaver.gossip.tasked_mesh import Heartbeat
 from orbweaver.gossip.tman import Exchange, ExchangeReply
 from orbweaver.overlays.baselines.ring import Closer, Follow, Followed, RingHeartbeat, RingLeave
@@ -74,6 +74,7 @@ def samples() -> list[Message]:
         Profile(False, interest, 12, (Proposal("news", NodeId(4), NodeId(5), 2),)),
         Goodbye(leaving=True),
         Relay(("news", "a/b")),
+        Unrelay(("news",)),
         Notice((NodeId(7), 1000, "a/b", 3)),
         Pull((NodeId(7), 1000, "a/b", 3)),
         Pulled(event, 2, 15),

@@ -14,7 +14,8 @@ class Descriptor(msgspec.Struct, frozen=True, array_like=True, gc=False):
     version: int
     """Grows with every start and every change of interest: the larger is the newer."""
     age: int
-    """In cycles of whoever holds the entry."""
+    """Since the node itself was heard from: in cycles of whoever holds the entry (Cyclon),
+    or in milliseconds (Newscast, T-Man)."""
 
 
 def stranger(node: NodeId) -> Descriptor:

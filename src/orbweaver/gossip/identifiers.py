@@ -12,6 +12,7 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.seeds import derive
 
 SPACE = 1 << 64
+HALF = SPACE >> 1
 
 
 @lru_cache(maxsize=1 << 20)
@@ -27,4 +28,4 @@ def topic_place(topic: Topic) -> int:
 def distance(a: int, b: int) -> int:
     """The shorter way round."""
     ahead = (b - a) % SPACE
-    return min(ahead, SPACE - ahead)
+    return ahead if ahead < HALF else SPACE - ahead

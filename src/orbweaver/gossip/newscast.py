@@ -38,19 +38,18 @@ class Newscast:
         self._context = context
         self._describe_self = describe_self
         self._view_size = view_size
-        self._cycle = 0
         self._entries: list[Descriptor] | None = None
         self._view: dict[NodeId, tuple[int, Descriptor]] = {}
-        """Peer -> (the cycle of ours in which its entry had age 0, the entry)."""
+        """Peer -> (when, by our clock, its entry had age 0, the entry). In milliseconds, since
+        of a view full of equals always the same would be kept."""
 
     def start(self, contacts: Sequence[NodeId]) -> None:
         for contact in contacts[: self._view_size]:
             if contact != self._context.me:
-                self._view[contact] = (0, stranger(contact))
+                self._view[contact] = (self._context.outbox.now(), stranger(contact))
                 self._context.outbox.send(contact, News((self._describe_self(),)))
 
     def step(self) -> None:
-        self._cycle += 1
         self._entries = None
         if self._view:
             partner = pick(self._context.rng, list(self._view))
@@ -71,9 +70,9 @@ class Newscast:
         """The sample: random nodes, each with what is known of it."""
         # Asked for several times in a cycle, and made anew when something has changed.
         if self._entries is None:
-            cycle = self._cycle
+            now = self._context.outbox.now()
             self._entries = [
-                Descriptor(e.node, e.interest, e.version, cycle - born)
+                Descriptor(e.node, e.interest, e.version, now - born)
                 for born, e in self._view.values()
                 if e.version >= 0
             ]
@@ -88,16 +87,15 @@ class Newscast:
 
     def _merge(self, entries: Iterable[Descriptor]) -> None:
         self._entries = None
-        me, cycle, view = self._context.me, self._cycle, self._view
+        me, now, view = self._context.me, self._context.outbox.now(), self._view
         for entry in entries:
             if entry.node == me:
                 continue
-            born = cycle - entry.age
+            born = now - entry.age
             known = view.get(entry.node)
             if known is None or (known[1].version, known[0]) < (entry.version, born):
                 view[entry.node] = (born, entry)
         if len(view) > self._view_size:
-            # Between equals the older acquaintance stays: sorting is stable.
             youngest = sorted(view.items(), key=_birth, reverse=True)[: self._view_size]
             self._view = dict(youngest)
 

@@ -43,15 +43,15 @@ class Goodbye(Message, frozen=True, gc=False, tag="goodbye"):
 class Peer:
     """A neighbour."""
 
-    __slots__ = ("age", "chooses", "chosen", "interest", "introduced", "node", "proposals",
+    __slots__ = ("chooses", "chosen", "heard_ms", "interest", "introduced", "node", "proposals",
                  "shared", "version")  # fmt: skip
 
-    def __init__(self, node: NodeId, interest: Interest, version: int, age: int) -> None:
+    def __init__(self, node: NodeId, interest: Interest, version: int, heard_ms: int) -> None:
         self.node = node
         self.interest = interest
         self.version = version
-        self.age = age
-        """Cycles since its last profile."""
+        self.heard_ms = heard_ms
+        """When it was last heard from, by us or by whoever told us of it."""
         self.chosen = False
         """It is in our routing table."""
         self.chooses = False

@@ -1,9 +1,9 @@
 """Relay paths: for each topic a tree towards the node nearest to the topic's place.
 
 Who wants to be on a topic's tree asks its next hop, which asks its own, until the place is
-reached (Vitis III-B, as in Scribe). All of it is soft state: a request holds for a few
-periods and is repeated, so a tree follows changes of the ring, and what nobody asks for any
-more disappears.
+reached (Vitis III-B, as in Scribe). Who is no longer needed on a tree says so. All of it is
+soft state besides: a request holds for a few periods and is repeated, so a tree follows
+changes of the ring, and what nobody asks for any more disappears.
 """
 
 from __future__ import annotations
@@ -27,6 +27,13 @@ class Relay(Message, frozen=True, gc=False, tag="relay"):
     topics: tuple[Topic, ...]
 
 
+class Unrelay(Message, frozen=True, gc=False, tag="unrelay"):
+    """Take me off again."""
+
+    purpose: ClassVar[Purpose] = "build"
+    topics: tuple[Topic, ...]
+
+
 class Branch:
     """This node's place in one tree."""
 
@@ -39,7 +46,7 @@ class Branch:
 
 
 class Relays:
-    messages = (Relay,)
+    messages = (Relay, Unrelay)
 
     def __init__(
         self, context: Context, next_hop: Callable[[int], NodeId | None], period_ms: int
@@ -50,11 +57,14 @@ class Relays:
         self._due = 0
         self._wanted: dict[Topic, None] = {}
         self.branches: dict[Topic, Branch] = {}
+        self._below: dict[NodeId, dict[Topic, None]] = {}
+        """Parent -> the topics for which it is."""
 
     def want(self, topics: Iterable[Topic]) -> None:
         """From now on, be on the trees of these topics and of no others, but for those of
         whom a child asks it."""
         before, self._wanted = self._wanted, dict.fromkeys(topics)
+        self._let_go(topic for topic in before if topic not in self._wanted)
         self._ask([topic for topic in self._wanted if topic not in before])
 
     def peers(self, topic: Topic) -> list[NodeId]:
@@ -73,12 +83,11 @@ class Relays:
         if now < self._due:
             return
         self._due = now + self._period_ms
-        for topic, branch in list(self.branches.items()):
+        for branch in self.branches.values():
             for child in [c for c, until in branch.children.items() if until <= now]:
                 del branch.children[child]
-            if not branch.children and topic not in self._wanted:
-                del self.branches[topic]
-        self._ask([*self._wanted, *(t for t in self.branches if t not in self._wanted)])
+        self._let_go(list(self.branches))
+        self._ask(list(self.branches))
 
     def on_relay(self, sender: NodeId, message: Relay) -> None:
         until = self._context.outbox.now() + PERIODS_MAX * self._period_ms
@@ -91,25 +100,59 @@ class Relays:
             branch.children[sender] = until
         self._ask(grown)
 
+    def on_unrelay(self, sender: NodeId, message: Unrelay) -> None:
+        for topic in message.topics:
+            if topic in self.branches:
+                self.branches[topic].children.pop(sender, None)
+        self._let_go(message.topics)
+
     def lost(self, peer: NodeId) -> None:
-        """A neighbour has gone: ask somebody else where it was the parent."""
-        orphaned = []
-        for topic, branch in self.branches.items():
-            branch.children.pop(peer, None)
-            if branch.parent == peer:
-                branch.parent = None
-                orphaned.append(topic)
+        """A neighbour has gone: ask somebody else where it was the parent. Where it was a
+        child its request lapses."""
+        orphaned = self._below.pop(peer, {})
+        for topic in orphaned:
+            self.branches[topic].parent = None
         self._ask(orphaned)
 
     def _ask(self, topics: Iterable[Topic]) -> None:
         """One message to each next hop, for all topics that go there."""
-        by_hop: dict[NodeId, list[Topic]] = {}
+        asked: dict[NodeId, list[Topic]] = {}
+        left: dict[NodeId, list[Topic]] = {}
         for topic in topics:
             branch = self.branches.get(topic)
             if branch is None:
                 branch = self.branches[topic] = Branch()
-            branch.parent = self._next_hop(topic_place(topic))
+            hop = self._next_hop(topic_place(topic))
+            if hop != branch.parent:
+                if branch.parent is not None:
+                    left.setdefault(branch.parent, []).append(topic)
+                self._hang(topic, branch, hop)
+            if hop is not None:
+                asked.setdefault(hop, []).append(topic)
+        for hop, through in asked.items():
+            self._context.outbox.send(hop, Relay(tuple(through)))
+        self._leave(left)
+
+    def _let_go(self, topics: Iterable[Topic]) -> None:
+        """Get off the trees where neither we nor a child need to be."""
+        left: dict[NodeId, list[Topic]] = {}
+        for topic in topics:
+            branch = self.branches.get(topic)
+            if branch is None or branch.children or topic in self._wanted:
+                continue
             if branch.parent is not None:
-                by_hop.setdefault(branch.parent, []).append(topic)
-        for hop, asked in by_hop.items():
-            self._context.outbox.send(hop, Relay(tuple(asked)))
+                left.setdefault(branch.parent, []).append(topic)
+            self._hang(topic, branch, None)
+            del self.branches[topic]
+        self._leave(left)
+
+    def _leave(self, left: dict[NodeId, list[Topic]]) -> None:
+        for parent, topics in left.items():
+            self._context.outbox.send(parent, Unrelay(tuple(topics)))
+
+    def _hang(self, topic: Topic, branch: Branch, parent: NodeId | None) -> None:
+        if branch.parent is not None:
+            self._below.get(branch.parent, {}).pop(topic, None)
+        branch.parent = parent
+        if parent is not None:
+            self._below.setdefault(parent, {})[topic] = None

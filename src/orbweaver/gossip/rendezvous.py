@@ -9,7 +9,7 @@ from msgspec import Meta
 from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import Claims, Context
 from orbweaver.gossip.profiles import Peer
-from orbweaver.gossip.relays import Relay, Relays
+from orbweaver.gossip.relays import Relay, Relays, Unrelay
 from orbweaver.gossip.smallworld import Router, SmallWorld
 from orbweaver.gossip.table import Handler, TableOverlay, TableParams
 
@@ -44,9 +44,6 @@ class RendezvousOverlay(TableOverlay):
         relayed = sum(topic not in self._sharing for topic in self.relays.branches)
         return super().status() | {"relay_of": relayed}
 
-    def on_relay(self, sender: NodeId, message: Relay) -> None:
-        self.relays.on_relay(sender, message)
-
     def _peers_changed(self, peer: Peer) -> None:
         self._routes_stale = True
         if peer.node not in self.peers:
@@ -58,4 +55,8 @@ class RendezvousOverlay(TableOverlay):
             self._router.learn(self.peers)
         return self._router.next_hop(place)
 
-    handlers: ClassVar[dict[type, Handler]] = {**TableOverlay.handlers, Relay: on_relay}
+    handlers: ClassVar[dict[type, Handler]] = {
+        **TableOverlay.handlers,
+        Relay: lambda node, *m: node.relays.on_relay(*m),
+        Unrelay: lambda node, *m: node.relays.on_unrelay(*m),
+    }

@@ -76,7 +76,7 @@ class TableOverlay(Overlay):
             self._table,
             self.newscast.entries,
             self._refresh_table,
-            params.age_max,
+            params.age_max * params.cycle_ms,
         )
         self.flood = Flood(context, self._targets, self._subscribed)
 
@@ -186,8 +186,9 @@ class TableOverlay(Overlay):
         return Descriptor(self.context.me, self.interest, self.version, 0)
 
     def _table(self) -> list[Descriptor]:
+        now = self.context.outbox.now()
         return [
-            Descriptor(peer.node, peer.interest, peer.version, peer.age)
+            Descriptor(peer.node, peer.interest, peer.version, now - peer.heard_ms)
             for peer in self.peers.values()
             if peer.chosen
         ]
@@ -203,7 +204,8 @@ class TableOverlay(Overlay):
             known = self.peers.get(node)
             entry = candidates[node]
             if known is None:
-                known = self._link(Peer(node, entry.interest, entry.version, entry.age))
+                heard_ms = self.context.outbox.now() - entry.age
+                known = self._link(Peer(node, entry.interest, entry.version, heard_ms))
                 known.chosen = True
                 self._send_profile(known)
             else:
@@ -214,11 +216,11 @@ class TableOverlay(Overlay):
     # -- profiles (Algorithms 6 and 7)
 
     def _exchange_profiles(self) -> None:
+        stale = self.context.outbox.now() - self.params.age_max * self.params.cycle_ms
         for peer in list(self.peers.values()):
-            if peer.age > self.params.age_max:
+            if peer.heard_ms < stale:
                 self.lost(peer.node)
             else:
-                peer.age += 1
                 self._send_profile(peer)
 
     def _send_profile(self, peer: Peer) -> None:
@@ -238,10 +240,11 @@ class TableOverlay(Overlay):
                 # It holds a link that we do not; it may introduce itself again.
                 self.context.outbox.send(sender, Goodbye(leaving=False))
                 return
-            peer = self._link(Peer(sender, message.interest, message.version, 0))
+            now = self.context.outbox.now()
+            peer = self._link(Peer(sender, message.interest, message.version, now))
             peer.chooses = True
             self._send_profile(peer)
-        peer.age = 0
+        peer.heard_ms = self.context.outbox.now()
         peer.chooses = message.chosen
         if message.interest is not None and message.version > peer.version:
             self._update_interest(peer, message.interest, message.version)

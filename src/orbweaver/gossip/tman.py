@@ -40,7 +40,7 @@ class TMan:
         age_max: int,
     ) -> None:
         """`table` gives the routing table; `refresh` is told the candidates, of whom it
-        makes a new one. Entries older than `age_max` cycles are of nodes that have gone."""
+        makes a new one. Entries older than `age_max` (ms) are of nodes that have gone."""
         self._context = context
         self._describe_self = describe_self
         self._table = table

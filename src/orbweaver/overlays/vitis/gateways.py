@@ -39,10 +39,6 @@ class Gateways:
         for topic in topics:
             self._stale[topic] = None
 
-    def touch(self, topics: Iterable[Topic]) -> None:
-        """Something has changed among the neighbours on these topics."""
-        self._stale |= dict.fromkeys(topics)
-
     def heard(self, peer: Peer, proposals: Iterable[Proposal]) -> None:
         for proposal in proposals:
             peer.proposals[proposal.topic] = proposal
@@ -71,8 +67,14 @@ class Gateways:
             return ()
         return tuple([self.proposals[t] for t in topics if t in self.proposals])
 
-    def forget(self, node: NodeId) -> None:
-        self._news.pop(node, None)
+    def lost(self, peer: Peer) -> None:
+        """A neighbour has gone: what it told us holds no longer. One that comes brings its
+        proposals along, so that nothing needs to be done for it."""
+        self._news.pop(peer.node, None)
+        for topic in peer.shared:
+            proposal = self.proposals.get(topic)
+            if proposal is not None and proposal.parent == peer.node:
+                self._stale[topic] = None
 
     def _propose(self, topic: Topic) -> Proposal:
         place = topic_place(topic)

@@ -87,9 +87,8 @@ class Vitis(RendezvousOverlay):
 
     def _peers_changed(self, peer: Peer) -> None:
         super()._peers_changed(peer)
-        self.gateways.touch(peer.shared)
         if peer.node not in self.peers:
-            self.gateways.forget(peer.node)
+            self.gateways.lost(peer)
 
     def _heard(self, peer: Peer, proposals: Collection[Proposal]) -> None:
         self.gateways.heard(peer, proposals)

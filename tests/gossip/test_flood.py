@@ -1,0 +1,116 @@
+"""Notice and pull: one copy for each node, whatever gets lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from orbweaver.core.ids import NodeId
+from orbweaver.core.messages import Event
+from orbweaver.core.topics import TopicTable
+from orbweaver.gossip.flood import KEEP_MS, TELL_MAX, Flood, Notice, Pull, Pulled
+from tests.gossip.fake_outbox import FakeOutbox, make_context
+
+EVENT = Event("a", NodeId(9), 0, 0, b"x")
+NAME = (NodeId(9), 0, "a", 0)
+
+
+def part(targets: list[int], since: int | None = 0, now: int = 0) -> tuple[Flood, FakeOutbox]:
+    outbox = FakeOutbox()
+    outbox.clock.now = now
+    subscribed = {} if since is None else {"a": since}
+    context = make_context(0, outbox, TopicTable())
+    return Flood(context, lambda topic: [NodeId(t) for t in targets], subscribed), outbox
+
+
+def test_a_notice_is_pulled_and_passed_on_at_once() -> None:
+    flood, outbox = part([1, 2, 3])
+    flood.on_notice(NodeId(2), Notice(NAME))
+    assert outbox.take() == [(2, Pull(NAME)), (1, Notice(NAME)), (3, Notice(NAME))]
+    flood.on_notice(NodeId(3), Notice(NAME))
+    assert outbox.take() == [], "once is enough"
+    flood.on_pulled(NodeId(2), Pulled(EVENT, 4, 10))
+    assert outbox.delivered == [(EVENT, 4)]
+    flood.on_pulled(NodeId(2), Pulled(EVENT, 4, 10))
+    assert len(outbox.delivered) == 1
+
+
+def test_who_pulls_before_the_event_is_here_gets_it_when_it_is() -> None:
+    flood, outbox = part([1])
+    flood.on_notice(NodeId(2), Notice(NAME))
+    flood.on_pull(NodeId(1), Pull(NAME))
+    outbox.take()
+    outbox.clock.now = 30
+    flood.on_pulled(NodeId(2), Pulled(EVENT, 4, 10))
+    assert outbox.take() == [(1, Pulled(EVENT, 5, 10))]
+    outbox.clock.now = 50
+    flood.on_pull(NodeId(7), Pull(NAME))
+    assert outbox.take() == [(7, Pulled(EVENT, 5, 30))], "with the time it waited here"
+
+
+def test_what_was_not_asked_for_is_not_taken() -> None:
+    flood, outbox = part([1])
+    flood.on_pulled(NodeId(2), Pulled(EVENT, 1, 0))
+    assert outbox.delivered == []
+    flood.on_pull(NodeId(2), Pull(NAME))
+    assert outbox.take() == []
+
+
+def test_a_relay_passes_on_what_it_does_not_deliver() -> None:
+    flood, outbox = part([1], since=None)
+    flood.on_notice(NodeId(2), Notice(NAME))
+    flood.on_pulled(NodeId(2), Pulled(EVENT, 1, 0))
+    assert outbox.delivered == []
+    outbox.take()
+    flood.on_pull(NodeId(1), Pull(NAME))
+    assert outbox.take() == [(1, Pulled(EVENT, 2, 0))]
+
+
+@pytest.mark.parametrize(("age_ms", "delivered"), [(900, True), (1500, False)])
+def test_only_what_is_younger_than_the_subscription(age_ms: int, delivered: bool) -> None:
+    flood, outbox = part([], since=4000, now=5000)
+    flood.on_notice(NodeId(2), Notice(NAME))
+    flood.on_pulled(NodeId(2), Pulled(EVENT, 1, age_ms))
+    assert bool(outbox.delivered) is delivered
+
+
+def test_notices_are_repeated_to_those_who_do_not_react() -> None:
+    flood, outbox = part([1, 2])
+    event = flood.publish("a", b"mine")
+    name = (event.publisher, event.epoch, event.topic, event.seq)
+    assert outbox.take() == [(1, Notice(name)), (2, Notice(name))]
+    flood.on_pull(NodeId(1), Pull(name))
+    outbox.take()
+    told = []
+    for _ in range(TELL_MAX + 2):
+        flood.step()
+        told += outbox.take()
+    assert told == [(2, Notice(name))] * (TELL_MAX - 1)
+    assert outbox.delivered == [], "not to its own publisher"
+
+
+def test_a_pull_is_repeated_to_the_next_who_has_it() -> None:
+    flood, outbox = part([])
+    flood.on_notice(NodeId(2), Notice(NAME))
+    flood.on_notice(NodeId(3), Notice(NAME))
+    outbox.take()
+    flood.step()
+    assert outbox.take() == [(3, Pull(NAME))]
+    flood.step()
+    assert outbox.take() == [(2, Pull(NAME))]
+
+
+def test_old_events_are_forgotten_but_not_taken_for_new() -> None:
+    flood, outbox = part([1])
+    flood.on_notice(NodeId(2), Notice(NAME))
+    flood.on_pulled(NodeId(2), Pulled(EVENT, 1, 0))
+    outbox.clock.now = KEEP_MS + 1
+    flood.step()
+    outbox.take()
+    flood.on_notice(NodeId(3), Notice(NAME))
+    flood.on_pull(NodeId(3), Pull(NAME))
+    assert outbox.take() == []
+
+
+def test_sequences_count_for_each_topic() -> None:
+    flood, _ = part([])
+    assert [flood.publish(t, b"").seq for t in ("a", "a", "b")] == [0, 1, 0]

@@ -1,0 +1,102 @@
+"""Newscast: views fill, stay random, and forget who has gone."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from orbweaver.core.ids import NodeId
+from orbweaver.core.topics import TopicTable
+from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.gossip.newscast import News, Newscast, NewsReply
+from tests.gossip.fake_outbox import Clock, FakeOutbox, Pump, make_context
+
+TOPICS = TopicTable(["a", "b"])
+HANDLERS = {News: Newscast.on_news, NewsReply: Newscast.on_news_reply}
+
+
+def entry(node: int, version: int = 0, age: int = 0) -> Descriptor:
+    return Descriptor(NodeId(node), TOPICS.interest(["a"]), version, age)
+
+
+def lone(view_size: int = 3) -> tuple[Newscast, FakeOutbox]:
+    outbox = FakeOutbox()
+    return Newscast(make_context(0, outbox, TOPICS), lambda: entry(0), view_size), outbox
+
+
+class Net:
+    def __init__(self, size: int, view_size: int) -> None:
+        self.pump = Pump(Clock())
+        self.nodes: dict[int, Newscast] = {}
+        for n in range(size):
+            outbox = FakeOutbox(self.pump.clock)
+            context = make_context(n, outbox, TOPICS)
+            part = Newscast(context, lambda n=n: entry(n), view_size)
+            self.nodes[n] = part
+            self.pump.nodes[n] = (
+                outbox,
+                lambda sender, message, part=part: HANDLERS[type(message)](part, sender, message),
+                lambda timer: None,
+            )
+        for n, part in self.nodes.items():
+            part.start([NodeId((n + 1) % size)])
+        self.pump.settle()
+
+    def cycles(self, count: int) -> None:
+        for _ in range(count):
+            for part in self.nodes.values():
+                self.pump.clock.now += 10
+                part.step()
+                self.pump.settle()
+
+
+def test_views_fill_and_everybody_is_known_to_some() -> None:
+    net = Net(60, 10)
+    net.cycles(15)
+    known = Counter(e.node for part in net.nodes.values() for e in part.entries())
+    assert all(len(part.entries()) == 10 for part in net.nodes.values())
+    assert len(known) == 60
+    assert max(known.values()) < 45, "nobody is known to nearly all"
+
+
+def test_who_has_gone_is_forgotten() -> None:
+    net = Net(40, 10)
+    net.cycles(10)
+    for gone in range(10):
+        del net.nodes[gone], net.pump.nodes[gone]
+    net.cycles(20)
+    held = {e.node for part in net.nodes.values() for e in part.entries()}
+    assert not held & set(range(10))
+
+
+def test_the_youngest_are_kept() -> None:
+    part, _ = lone(view_size=3)
+    part.on_news_reply(NodeId(1), NewsReply((entry(1, age=5), entry(2, age=1), entry(3, age=9))))
+    part.on_news_reply(NodeId(1), NewsReply((entry(4, age=0), entry(0, age=0))))
+    assert {e.node for e in part.entries()} == {1, 2, 4}, "neither the oldest nor oneself"
+
+
+def test_the_newer_version_wins_whatever_its_age() -> None:
+    part, _ = lone()
+    part.on_news_reply(NodeId(1), NewsReply((entry(1, version=2, age=3),)))
+    part.on_news_reply(NodeId(2), NewsReply((entry(1, version=1, age=0),)))
+    assert [(e.version, e.age) for e in part.entries()] == [(2, 3)]
+
+
+def test_entries_grow_older() -> None:
+    part, outbox = lone()
+    part.on_news_reply(NodeId(1), NewsReply((entry(1),)))
+    outbox.clock.now = 70
+    part.step()
+    assert [e.age for e in part.entries()] == [70]
+
+
+def test_contacts_are_asked_and_not_passed_on_before_they_answer() -> None:
+    part, outbox = lone()
+    part.start([NodeId(7), NodeId(0)])
+    assert [to for to, _ in outbox.take()] == [7]
+    assert part.entries() == []
+    assert part.contacts() == [7]
+    part.on_news(NodeId(9), News((entry(9),)))
+    ((to, reply),) = outbox.take()
+    assert to == 9
+    assert [e.node for e in reply.entries] == [0]
