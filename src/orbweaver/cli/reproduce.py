@@ -20,7 +20,7 @@ from orbweaver.study.papers import find_paper
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="The paper: spidercast.")],
+    paper: Annotated[str, typer.Argument(help="The paper: spidercast or vitis.")],
     full: Annotated[
         bool, typer.Option("--full/--quick", help="The paper's own scale, or a tenth of it.")
     ] = False,

@@ -79,6 +79,8 @@ class Flood:
         self._context = context
         self._targets = targets
         self._subscribed = subscribed
+        self.saw: Callable[[Topic], None] | None = None
+        """Told the topic of each event that is new here."""
         self._epoch = 0
         self._sent: dict[Topic, int] = {}
         self._streams: dict[StreamId, Stream] = {}
@@ -169,6 +171,8 @@ class Flood:
     def _learn(self, name: EventId) -> Known:
         publisher, epoch, topic, seq = name
         self._streams.setdefault((publisher, epoch, topic), Stream()).settle(seq)
+        if self.saw is not None:
+            self.saw(topic)
         known = self._known[name] = Known(self._context.outbox.now())
         return known
 

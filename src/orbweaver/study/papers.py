@@ -5,8 +5,9 @@ from __future__ import annotations
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.study.paper import Paper
 from orbweaver.study.spidercast import SPIDERCAST
+from orbweaver.study.vitis import VITIS
 
-PAPERS = {paper.name: paper for paper in (SPIDERCAST,)}
+PAPERS = {paper.name: paper for paper in (SPIDERCAST, VITIS)}
 
 
 def find_paper(name: str) -> Paper:

@@ -9,11 +9,13 @@ from msgspec import Meta
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Context
+from orbweaver.core.topics import Interest
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.profiles import Peer, Proposal
 from orbweaver.gossip.rendezvous import RendezvousOverlay, RendezvousParams
 from orbweaver.overlays.vitis.gateways import Gateways
-from orbweaver.overlays.vitis.utility import overlap
+from orbweaver.overlays.vitis.rates import SeenRates, make_rates
+from orbweaver.overlays.vitis.utility import overlap, weighted
 
 
 class VitisParams(RendezvousParams, frozen=True):
@@ -34,6 +36,14 @@ class VitisParams(RendezvousParams, frozen=True):
             title="Vitis IV-A: 5",
         ),
     ] = 5
+    rates: Annotated[
+        str,
+        Meta(
+            description="rates of publication that friends are weighed by: uniform, estimated "
+            "from the events seen, or zipf:A by the number of the topic",
+            title="Vitis IV-A: uniform",
+        ),
+    ] = "uniform"
 
 
 class Vitis(RendezvousOverlay):
@@ -51,6 +61,9 @@ class Vitis(RendezvousOverlay):
             lambda topic: self._sharing.get(topic, {}),
             self.peers.__contains__,
         )
+        self.rates = make_rates(params.rates, context.topics)
+        if isinstance(self.rates, SeenRates):
+            self.flood.saw = self.rates.saw
 
     def status(self) -> dict[str, int]:
         return super().status() | {"gateway_of": len(self.gateways.gateway_of())}
@@ -65,12 +78,18 @@ class Vitis(RendezvousOverlay):
         # Among equals those that are neighbours already stay, then those that came first.
         ranked = sorted(
             [
-                (-overlap(mine, candidates[node].interest), node not in peers, place, node)
+                (-self._utility(mine, candidates[node].interest), node not in peers, place, node)
                 for place, node in enumerate(left)
             ]
         )
         friends = ranked[: self.params.table_size - len(chosen)]
         return [*chosen, *(node for _, _, _, node in friends)]
+
+    def _utility(self, mine: Interest, other: Interest) -> float:
+        """Equation 1."""
+        if self.rates is None:
+            return overlap(mine, other)
+        return weighted(mine, other, self.context.topics, self.rates)
 
     def _targets(self, topic: Topic) -> Collection[NodeId]:
         """Cluster and tree: interested neighbours, and the relay path both ways."""

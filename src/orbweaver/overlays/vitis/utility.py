@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 from orbweaver.core.ids import Topic
 from orbweaver.core.topics import Interest, TopicTable
@@ -17,9 +17,10 @@ def overlap(mine: Interest, other: Interest) -> float:
 
 
 def weighted(
-    mine: Interest, other: Interest, topics: TopicTable, rate: Callable[[Topic], float]
+    mine: Interest, other: Interest, topics: TopicTable, rates: Mapping[Topic, float]
 ) -> float:
     """The same with each topic counted by its rate of publication."""
-    shared = sum(rate(topic) for topic in topics.of_mask(mine.mask & other.mask))
-    either = sum(map(rate, mine)) + sum(map(rate, other)) - shared
+    rate = rates.__getitem__
+    shared = sum(map(rate, topics.of_mask(mine.mask & other.mask).topics))
+    either = sum(map(rate, mine.topics)) + sum(map(rate, other.topics)) - shared
     return shared / either if either else 0.0

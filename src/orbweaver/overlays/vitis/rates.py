@@ -1,0 +1,60 @@
+"""Rates of publication, for the utility of friends (equation 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from orbweaver.core.errors import UsageError
+from orbweaver.core.ids import Topic
+from orbweaver.core.topics import TopicTable
+
+DOUBLED_BY = 10
+"""Events that make a topic count twice as much as one of which nothing is known."""
+
+
+class GivenRates(dict[Topic, float]):
+    """1 / rank^A, by the number of the topic: the rates that a simulation publishes with.
+    One table for all nodes of a process."""
+
+    def __init__(self, topics: TopicTable, exponent: float) -> None:
+        super().__init__()
+        self._topics = topics
+        self._exponent = exponent
+
+    def __missing__(self, topic: Topic) -> float:
+        rank = 1.0 + self._topics.number(topic)
+        rate: float = rank**-self._exponent
+        self[topic] = rate
+        return rate
+
+
+class SeenRates(dict[Topic, float]):
+    """Grows with the events seen of a topic. Slowly: with each event as a reason to look for
+    other friends, no table would ever settle."""
+
+    def __missing__(self, topic: Topic) -> float:
+        return 1.0
+
+    def saw(self, topic: Topic) -> None:
+        self[topic] = self[topic] + 1 / DOUBLED_BY
+
+
+@lru_cache(maxsize=8)
+def _given(topics: TopicTable, exponent: float) -> GivenRates:
+    return GivenRates(topics, exponent)
+
+
+def make_rates(text: str, topics: TopicTable) -> Mapping[Topic, float] | None:
+    """None stands for rates that are all the same, which are faster to reckon with."""
+    name, _, argument = text.partition(":")
+    if text == "uniform":
+        return None
+    if text == "estimated":
+        return SeenRates()
+    try:
+        if name == "zipf" and 0 <= float(argument) <= 100:
+            return _given(topics, float(argument))
+    except ValueError:
+        pass
+    raise UsageError(f"rates '{text}' should be uniform, estimated or zipf:A")

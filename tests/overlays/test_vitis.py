@@ -1,0 +1,306 @@
+"""Vitis: utility, choice of neighbours, gateways; and RVR and OPT where they differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orbweaver.core.errors import UsageError
+from orbweaver.core.ids import NodeId
+from orbweaver.core.params import build
+from orbweaver.core.topics import TopicTable
+from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.gossip.identifiers import SPACE, distance, node_place, topic_place
+from orbweaver.gossip.profiles import Goodbye, Peer, Profile, Proposal
+from orbweaver.overlays.baselines.opt import Opt
+from orbweaver.overlays.baselines.rvr import Rvr
+from orbweaver.overlays.vitis import Vitis
+from orbweaver.overlays.vitis.gateways import Gateways
+from orbweaver.overlays.vitis.rates import make_rates
+from orbweaver.overlays.vitis.utility import overlap, weighted
+from tests.gossip.fake_outbox import FakeOutbox, make_context
+
+TABLE = TopicTable("ABCDEFGH")
+
+
+def node(kind: type, topics: str = "AB", me: int = 0, **settings: Any) -> tuple[Any, FakeOutbox]:
+    outbox = FakeOutbox()
+    made = kind(make_context(me, outbox, TABLE), build(kind.Params, settings, "test"))
+    for topic in topics:
+        made.subscribe(topic)
+    made.start([])
+    outbox.take()
+    return made, outbox
+
+
+def entry(number: int, topics: str, version: int = 0) -> Descriptor:
+    return Descriptor(NodeId(number), TABLE.interest(topics), version, 0)
+
+
+def entries(**topics: str) -> dict[NodeId, Descriptor]:
+    return {NodeId(int(n[1:])): entry(int(n[1:]), wanted) for n, wanted in topics.items()}
+
+
+# -- equation 1
+
+
+def test_utility_of_the_papers_example() -> None:
+    p, q, r = (TABLE.interest(topics) for topics in ("ABC", "CD", "CDEFGH"))
+    assert overlap(p, q) == 0.25
+    assert overlap(p, r) == 0.125
+    assert overlap(q, r) == pytest.approx(1 / 3)
+
+
+INTEREST = st.sets(st.sampled_from("ABCDEFGH")).map(TABLE.interest)
+
+
+@given(INTEREST, INTEREST)
+def test_equal_rates_are_no_rates(a: Any, b: Any) -> None:
+    rates = make_rates("zipf:0", TABLE)
+    assert rates is not None
+    assert weighted(a, b, TABLE, rates) == pytest.approx(overlap(a, b))
+
+
+def test_a_topic_without_events_does_not_count() -> None:
+    a, b, c = (TABLE.interest(topics) for topics in ("AC", "AB", "BC"))
+    rates = dict.fromkeys("ABC", 1.0) | {"C": 0.0}
+    assert weighted(a, b, TABLE, rates) == 0.5
+    assert weighted(a, c, TABLE, rates) == 0.0
+
+
+def test_rates_that_are_seen_grow_with_the_events() -> None:
+    vitis, _ = node(Vitis, rates="estimated")
+    for _ in range(10):
+        vitis.flood.publish("A", b"")
+    assert vitis.rates["A"] == pytest.approx(2 * vitis.rates["B"])
+
+
+@pytest.mark.parametrize("text", ["zipf", "zipf:x", "zipf:-1", "power:1", ""])
+def test_bad_rates(text: str) -> None:
+    with pytest.raises(UsageError, match="should be uniform, estimated or zipf:A"):
+        make_rates(text, TABLE)
+
+
+# -- Algorithm 4
+
+
+def test_a_table_has_ring_neighbours_a_long_link_and_the_best_friends() -> None:
+    vitis, _ = node(Vitis, "ABCD", table_size=6)
+    candidates = {NodeId(n): entry(n, "ABCDEFGH"[n % 4 : n % 4 + 3]) for n in range(1, 40)}
+    chosen = list(vitis._select(candidates))
+    assert len(set(chosen)) == 6
+    ahead = {n: (node_place(n) - node_place(NodeId(0))) % SPACE for n in candidates}
+    assert chosen[:2] == [min(ahead, key=ahead.get), max(ahead, key=ahead.get)]
+    mine = TABLE.interest("ABCD")
+    friends = [overlap(mine, candidates[n].interest) for n in chosen[3:]]
+    left = [overlap(mine, e.interest) for n, e in candidates.items() if n not in chosen]
+    assert min(friends) >= max(left)
+
+
+def test_a_table_is_never_larger_than_it_may_be() -> None:
+    vitis, outbox = node(Vitis, table_size=5)
+    for first in range(1, 60, 7):
+        vitis._refresh_table({NodeId(n): entry(n, "AB") for n in range(first, first + 9)})
+        assert vitis.status()["table"] == 5
+    assert len(outbox.links) == 5, "those that were dropped are no links any more"
+
+
+def test_rvr_chooses_by_place_alone() -> None:
+    rvr, _ = node(Rvr, table_size=7)
+    alike = {NodeId(n): entry(n, "AB") for n in range(1, 40)}
+    others = {NodeId(n): entry(n, "GH") for n in range(1, 40)}
+    assert list(rvr._select(alike)) == list(rvr._select(others))
+    assert len(rvr._select(alike)) == 7
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"coverage": 1}, [3]),
+        ({"coverage": 2}, [3, 1, 2]),
+        ({"coverage": 2, "table_size": 2}, [3, 1]),
+        ({"coverage": 9, "table_size": 0}, [3, 1, 2]),
+    ],
+)
+def test_opt_covers_most_first(settings: dict[str, int], expected: list[int]) -> None:
+    opt, _ = node(Opt, "ABC", **settings)
+    assert list(opt._select(entries(n1="AB", n2="C", n3="ABC", n4="GH"))) == expected
+
+
+# -- Algorithm 5
+
+
+def gateways(me: int, **peers: Proposal) -> tuple[Gateways, dict[NodeId, Peer]]:
+    known: dict[NodeId, Peer] = {}
+    for name, proposal in peers.items():
+        peer = Peer(NodeId(int(name[1:])), TABLE.interest("A"), 0, 0)
+        peer.shared = ("A",)
+        peer.proposals["A"] = proposal
+        known[peer.node] = peer
+    made = Gateways(NodeId(me), 5, lambda topic: known, known.__contains__)
+    made.follow(["A"])
+    return made, known
+
+
+def by_distance(count: int) -> list[NodeId]:
+    """Nodes, the nearest to A's place first."""
+    place = topic_place("A")
+    return sorted(
+        (NodeId(n) for n in range(100, 100 + count)),
+        key=lambda n: distance(node_place(n), place),
+    )
+
+
+NEAR, MIDDLE, FAR, FURTHER = by_distance(4)
+
+
+def own(n: NodeId) -> Proposal:
+    return Proposal("A", n, n, 0)
+
+
+def propose(me: int, **peers: Proposal) -> Proposal:
+    made, _ = gateways(me, **peers)
+    made.update(["A"])
+    return made.proposals["A"]
+
+
+def test_alone_a_node_is_its_own_gateway() -> None:
+    made, _ = gateways(FAR)
+    made.update(["A"])
+    assert made.proposals["A"] == own(FAR)
+    assert made.gateway_of() == ["A"]
+
+
+def test_the_nearest_to_the_place_is_the_gateway() -> None:
+    found = propose(FAR, **{f"n{NEAR}": own(NEAR), f"n{MIDDLE}": own(MIDDLE)})
+    assert found == Proposal("A", NEAR, NEAR, 1)
+    assert propose(NEAR, **{f"n{MIDDLE}": own(MIDDLE)}) == own(NEAR)
+
+
+def test_a_gateway_may_not_be_too_far_away() -> None:
+    through = Proposal("A", NEAR, NodeId(1), 3)
+    assert propose(FAR, **{f"n{MIDDLE}": through}).gateway == NEAR
+    too_far = Proposal("A", NEAR, NodeId(1), 4)
+    assert propose(FAR, **{f"n{MIDDLE}": too_far}) == own(FAR)
+
+
+def test_the_shorter_way_to_the_same_gateway() -> None:
+    long, short = Proposal("A", NEAR, NodeId(1), 3), Proposal("A", NEAR, NodeId(2), 1)
+    for order in ((long, short), (short, long)):
+        found = propose(FAR, **{f"n{MIDDLE}": order[0], f"n{FURTHER}": order[1]})
+        assert found.hops == 2
+
+
+def test_what_came_from_us_or_is_told_by_its_source_is_passed_over() -> None:
+    back = Proposal("A", NEAR, FAR, 2)
+    assert propose(FAR, **{f"n{MIDDLE}": back}) == own(FAR)
+    found = propose(
+        FAR, **{f"n{MIDDLE}": Proposal("A", NEAR, FURTHER, 2), f"n{FURTHER}": own(FURTHER)}
+    )
+    assert found == own(FAR), "the neighbour that it came from no longer says so"
+
+
+def test_only_changes_are_told_and_everything_to_a_newcomer() -> None:
+    made, known = gateways(FAR, **{f"n{NEAR}": own(NEAR)})
+    made.update(["A"])
+    peer = known[NEAR]
+    assert made.news_for(peer, all=False) == (Proposal("A", NEAR, NEAR, 1),)
+    assert made.news_for(peer, all=False) == ()
+    assert made.news_for(peer, all=True) == (Proposal("A", NEAR, NEAR, 1),)
+
+
+def test_a_lost_neighbour_takes_its_proposal_along() -> None:
+    made, known = gateways(FAR, **{f"n{NEAR}": own(NEAR), f"n{MIDDLE}": own(MIDDLE)})
+    made.update(["A"])
+    made.lost(known.pop(NEAR))
+    made.update(["A"])
+    assert made.proposals["A"].gateway == MIDDLE
+
+
+def test_topics_come_and_go() -> None:
+    made, _ = gateways(FAR)
+    made.follow(["A", "B"])
+    made.update(["A", "B"])
+    assert made.gateway_of() == ["A", "B"]
+    made.follow(["B"])
+    made.update(["B"])
+    assert made.gateway_of() == ["B"]
+
+
+# -- links and profiles (Algorithms 6 and 7)
+
+
+def profile(chosen: bool, topics: str | None = "AB", version: int = 1, *told: Proposal) -> Profile:
+    return Profile(chosen, TABLE.interest(topics) if topics else None, version, tuple(told))
+
+
+def test_who_is_chosen_is_told_and_links_both_ways() -> None:
+    vitis, outbox = node(Vitis)
+    vitis._refresh_table(entries(n1="AB"))
+    ((to, sent),) = outbox.take()
+    assert (to, sent.chosen, sent.interest) == (1, True, TABLE.interest("AB"))
+    vitis.receive(NodeId(1), profile(False))
+    vitis.receive(NodeId(2), profile(True))
+    assert sorted(vitis.links()) == [1, 2]
+    assert vitis.status() | {"relay_of": 0, "gateway_of": 0} == {
+        "table": 1, "in_links": 1, "relay_of": 0, "gateway_of": 0,
+    }  # fmt: skip
+
+
+def test_a_link_ends_when_neither_end_chooses_it() -> None:
+    vitis, outbox = node(Vitis)
+    vitis.receive(NodeId(2), profile(True))
+    vitis.receive(NodeId(2), profile(False, None))
+    assert list(vitis.links()) == []
+    outbox.take()
+    vitis.receive(NodeId(2), profile(False, None))
+    assert outbox.take() == [(2, Goodbye(leaving=False))], "so that it stops"
+    vitis.receive(NodeId(2), Goodbye(leaving=False))
+    assert outbox.take() == []
+
+
+def test_who_lost_us_is_introduced_again() -> None:
+    vitis, outbox = node(Vitis)
+    vitis._refresh_table(entries(n1="AB"))
+    outbox.take()
+    vitis.receive(NodeId(1), Goodbye(leaving=False))
+    vitis.wake(Vitis.TIMER)
+    profiles = [m for to, m in outbox.take() if isinstance(m, Profile)]
+    assert [p.interest for p in profiles] == [TABLE.interest("AB")]
+
+
+def test_a_silent_neighbour_is_let_go() -> None:
+    vitis, outbox = node(Vitis, age_max=3)
+    vitis.receive(NodeId(2), profile(True))
+    for cycle in range(1, 6):
+        outbox.clock.now = 1000 * cycle
+        vitis.wake(Vitis.TIMER)
+        assert (2 in vitis.links()) == (cycle <= 3)
+
+
+def test_interests_follow_profiles() -> None:
+    vitis, _ = node(Vitis, "AB")
+    vitis.receive(NodeId(2), profile(True, "AC"))
+    assert (list(vitis._interested("A")), list(vitis._interested("C"))) == ([2], [2])
+    vitis.receive(NodeId(2), profile(True, "BC", version=2))
+    assert (list(vitis._interested("A")), list(vitis._interested("B"))) == ([], [2])
+    vitis.receive(NodeId(2), profile(True, "A", version=1))
+    assert list(vitis._interested("B")) == [2], "an old profile that comes late"
+    vitis.subscribe("C")
+    assert list(vitis._interested("C")) == [2]
+
+
+def test_leaving_is_told() -> None:
+    vitis, outbox = node(Vitis)
+    vitis.receive(NodeId(2), profile(True))
+    outbox.take()
+    vitis.stop()
+    assert outbox.take() == [(2, Goodbye(leaving=True))]
+    assert outbox.links == set()
+    other, _ = node(Vitis, me=2)
+    other.receive(NodeId(0), profile(True))
+    other.receive(NodeId(0), Goodbye(leaving=True))
+    assert list(other.links()) == []
