@@ -20,6 +20,8 @@ from orbweaver.study.pool import Job, run_all
 from orbweaver.study.run import Result
 from orbweaver.workload.scenario import Scenario, build_scenario
 
+WARMUP_MS = 40_000
+
 
 def compare(
     scenario: Annotated[
@@ -53,6 +55,10 @@ def compare(
             "mean seconds up and down."
         ),
     ] = None,
+    warmup_ms: Annotated[
+        int | None,
+        typer.Option(help="Time for the overlays to form. [default: 40000, or the scenario's]"),
+    ] = None,
     seeds: Annotated[str, typer.Option(help="Seeds, as in 0-2 or 1,5,9.")] = "0-2",
     workers: Annotated[int, typer.Option(help="Processes; 0 means one for each core.")] = 0,
     out_file: Annotated[Path, typer.Option("--out", help="Where the HTML page goes.")] = Path(
@@ -80,6 +86,9 @@ def compare(
     wanted = parse_seeds(seeds)
     check_file(out_file)
     source = str(scenario) if scenario else "options"
+    if scenario is None:
+        # Overlays that find their links by gossip take longest.
+        warmup_ms = warmup_ms or WARMUP_MS
     compared = [
         build_scenario(
             assemble(
@@ -93,6 +102,7 @@ def compare(
                     "file": str(subscriptions) if subscriptions else None,
                 },
                 churn=parse_churn(churn) if churn is not None else {},
+                run={"warmup_ms": warmup_ms},
             ),
             source,
         )

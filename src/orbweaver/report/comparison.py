@@ -56,6 +56,7 @@ def write_page(
         "Orbweaver: overlays compared",
         f"{workload}; means over {seeds} seed{'s' if seeds > 1 else ''}.",
     )
+    page.plots([_trade_off(by_overlay)])
     page.table(["overlay", *(title for title, _ in COLUMNS.values())], table_rows(by_overlay))
     page.text(
         "A topic with more than one component is partitioned: events cannot reach all its "
@@ -66,6 +67,22 @@ def write_page(
     page.heading("Again")
     page.command(command)
     page.write(path, f"orbweaver {__version__}")
+
+
+def _trade_off(by_overlay: Mapping[str, Sequence[Result]]) -> tuple[str, str]:
+    """What an overlay costs in links, in traffic nobody wants, and in time."""
+    points = {}
+    for overlay, results in by_overlay.items():
+        found = [
+            averages(results, m) for m in ("degree_mean", "traffic_overhead", "delay_hops_mean")
+        ]
+        if all(found):
+            degree, overhead, delay = map(mean, found)
+            points[overlay] = (degree, 100 * overhead, delay)
+    picture = plots.trade_off(
+        points, "links of a node", "traffic of no interest, %", "hops to a subscriber"
+    )
+    return picture, "The trade-off: links, uninteresting traffic and delay. Low and left is better"
 
 
 def _comparison_plots(by_overlay: Mapping[str, Sequence[Result]]) -> list[tuple[str, str]]:

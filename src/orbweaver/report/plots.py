@@ -61,6 +61,8 @@ def bars(
             axes.plot(names, [marks[n] for n in names], "_", color=INK, ms=22, label=mark_label)
             axes.legend()
         axes.set_ylabel(label)
+        if len(names) > 5:
+            axes.tick_params("x", rotation=25)
         if max(heights) > 20 * max(1, min(heights)):
             axes.set_yscale("log")
         else:
@@ -135,6 +137,25 @@ def scatter(points: Mapping[str, Sequence[tuple[float, float]]], x_label: str, l
         axes.legend(fontsize=8)
 
     return draw(paint)
+
+
+def trade_off(
+    points: Mapping[str, tuple[float, float, float]], x_label: str, label: str, size_label: str
+) -> str:
+    """A disc for each name: where it stands by two numbers, and by a third how large it is."""
+
+    def paint(axes: Any) -> None:
+        largest = max((size for _, _, size in points.values()), default=1) or 1
+        for i, (name, (x, y, size)) in enumerate(points.items()):
+            colour = COLOURS[i % len(COLOURS)]
+            axes.scatter([x], [y], s=40 + 500 * size / largest, color=colour, alpha=0.7, lw=0)
+            axes.plot([], [], "o", color=colour, label=f"{name}: {size:.1f}")
+        axes.margins(0.12, 0.15)
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(label)
+        axes.legend(title=size_label, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+    return draw(paint, 7.0, 3.6)
 
 
 def web(overlay: Snapshot, topic: str, title: str = "") -> str:
