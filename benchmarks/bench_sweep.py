@@ -1,0 +1,80 @@
+"""Do simulations as Spark tasks use the cores as well as a plain pool of processes?
+
+The same runs three times: one after the other, in a pool of processes, and as a sweep into a
+store, snapshots and all. Seconds are of the wall clock, the start of Spark or of the pool's
+processes left out as far as they can be: each gets a small job first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from multiprocessing import get_context
+from pathlib import Path
+
+from msgspec.structs import replace
+from rich.console import Console
+from rich.table import Table
+
+from orbweaver.pipeline.session import spark_session
+from orbweaver.pipeline.sweep import sweep
+from orbweaver.study.pool import Job
+from orbweaver.study.run import run_scenario
+from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
+
+
+def digest_of(job: Job) -> str:
+    return run_scenario(*job).result.digest
+
+
+def timed(action: Callable[[], list[str]]) -> tuple[list[str], float]:
+    started = time.perf_counter()
+    result = action()
+    return result, time.perf_counter() - started
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=32)
+    parser.add_argument("--nodes", type=int, default=3000)
+    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    args = parser.parse_args()
+    scenario = Scenario(
+        overlay="spidercast",
+        workload=WorkloadSpec(nodes=args.nodes),
+        publish=PublishSpec(per_topic=0),
+        run=RunSpec(warmup_ms=5000, drain_ms=0, measure_bytes=False),
+    )
+    jobs = [(scenario, seed) for seed in range(args.runs)]
+    small = [(replace(scenario, workload=WorkloadSpec(nodes=20)), s) for s in range(args.cores)]
+    alone, one = timed(lambda: [digest_of(job) for job in jobs])
+    with get_context("spawn").Pool(args.cores) as pool:
+        pool.map(digest_of, small)
+        pooled, pool_seconds = timed(lambda: pool.map(digest_of, jobs, chunksize=1))
+    spark = spark_session(f"local[{args.cores}]")
+    with tempfile.TemporaryDirectory() as folder:
+        sweep(spark, small, Path(folder, "warm"))
+        swept, sweep_seconds = timed(
+            lambda: [r.digest for r in sweep(spark, jobs, Path(folder, "store")).results]
+        )
+    assert alone == pooled == swept, "the same runs, wherever they run"
+    table = Table(title=f"{args.runs} runs of {args.nodes:,} nodes on {args.cores} cores")
+    table.add_column("how")
+    for column in ("s", "x one core", "x pool"):
+        table.add_column(column, justify="right")
+    for how, seconds in (
+        ("one after the other", one),
+        (f"multiprocessing pool of {args.cores}", pool_seconds),
+        ("sweep, Spark tasks into a store", sweep_seconds),
+    ):
+        table.add_row(
+            how, f"{seconds:.1f}", f"{one / seconds:.2f}", f"{pool_seconds / seconds:.2f}"
+        )
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
