@@ -17,7 +17,7 @@ from orbweaver.gossip.table import Handler, TableOverlay, TableParams
 class RendezvousParams(TableParams, frozen=True):
     relay_ms: Annotated[
         int, Meta(ge=1, description="how often relay paths are asked for again", title="ours")
-    ] = 3000
+    ] = 5000
 
 
 class RendezvousOverlay(TableOverlay):

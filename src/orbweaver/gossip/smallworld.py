@@ -23,6 +23,9 @@ class SmallWorld:
         self._here = node_place(me)
         # Drawn once: a link that is drawn anew in each cycle would never stay.
         self._draws = [rng.random() for _ in range(long_links)]
+        self._ahead, self._behind = SPACE, -1
+        self._long: list[tuple[int, int]] = []
+        """(length wanted, how far the link that was chosen is off)"""
 
     def choose(self, candidates: Iterable[NodeId]) -> list[NodeId]:
         """Successor, predecessor, long links; each node once."""
@@ -30,13 +33,24 @@ class SmallWorld:
         # By how far ahead of us they stand: the last is the nearest from behind.
         order = sorted([((node_place(node) - here) % SPACE, node) for node in candidates])
         if len(order) <= 2:
+            self._ahead, self._behind, self._long = SPACE, -1, []
             return [node for _, node in order]
         (ahead, successor), *rest, (behind, predecessor) = order
+        self._ahead, self._behind, self._long = ahead, behind, []
         chosen = [successor, predecessor]
         for length in self._lengths(2 * SPACE / max(1, ahead + SPACE - behind)):
             if rest:
-                chosen.append(_take_nearest(rest, length))
+                place, node = _take_nearest(rest, length)
+                self._long.append((length, abs(place - length)))
+                chosen.append(node)
         return chosen
+
+    def improves(self, node: NodeId) -> bool:
+        """Would this one take a place among those chosen last?"""
+        place = (node_place(node) - self._here) % SPACE
+        if place < self._ahead or place > self._behind:
+            return True
+        return any(abs(place - length) < error for length, error in self._long)
 
     def _lengths(self, nodes: float) -> list[int]:
         """Of the long links, on a circle of about so many nodes: the share of the circle is
@@ -47,13 +61,13 @@ class SmallWorld:
         return [int(math.exp(size * (draw - 1.0)) * (SPACE - 1)) for draw in self._draws]
 
 
-def _take_nearest(order: list[tuple[int, NodeId]], length: int) -> NodeId:
+def _take_nearest(order: list[tuple[int, NodeId]], length: int) -> tuple[int, NodeId]:
     after = bisect_left(order, (length,))
     if after == len(order) or (
         after > 0 and length - order[after - 1][0] < order[after][0] - length
     ):
         after -= 1
-    return order.pop(after)[1]
+    return order.pop(after)
 
 
 class Router:

@@ -69,6 +69,8 @@ class TableOverlay(Overlay):
         """Topic -> since when."""
         self._published: dict[Topic, None] = {}
         self._running = False
+        self._settled = False
+        """Nothing has happened to the table since it was chosen."""
         self.newscast = Newscast(context, self._describe_self, params.view_size)
         self.tman = TMan(
             context,
@@ -148,6 +150,11 @@ class TableOverlay(Overlay):
     def _select(self, candidates: dict[NodeId, Descriptor]) -> Collection[NodeId]:
         """The new routing table, of at most `table_size` entries."""
 
+    def _tempts(self, entry: Descriptor) -> bool:
+        """Whether a node that is not in the table might find a place there: choosing takes
+        longer than asking."""
+        return True
+
     @abstractmethod
     def _targets(self, topic: Topic) -> Collection[NodeId]:
         """To whom events on a topic go from here."""
@@ -175,6 +182,7 @@ class TableOverlay(Overlay):
     def _interest_changed(self) -> None:
         self.interest = self.context.topics.interest([*self._subscribed, *self._published])
         self.version += 1
+        self._settled = False
         self._sharing = {topic: {} for topic in self.interest}
         for peer in self.peers.values():
             peer.introduced = False
@@ -194,6 +202,11 @@ class TableOverlay(Overlay):
         ]
 
     def _refresh_table(self, candidates: dict[NodeId, Descriptor]) -> None:
+        if self._settled and not any(
+            self._tempts(entry) for node, entry in candidates.items() if not self._has_chosen(node)
+        ):
+            return  # as nearly always, once the overlay has formed
+        self._settled = True
         chosen = dict.fromkeys(self._select(candidates))
         for peer in [p for p in self.peers.values() if p.chosen and p.node not in chosen]:
             peer.chosen = False
@@ -212,6 +225,10 @@ class TableOverlay(Overlay):
                 known.chosen = True
                 if entry.version > known.version:
                     self._update_interest(known, entry.interest, entry.version)
+
+    def _has_chosen(self, node: NodeId) -> bool:
+        peer = self.peers.get(node)
+        return peer is not None and peer.chosen
 
     # -- profiles (Algorithms 6 and 7)
 
@@ -273,6 +290,7 @@ class TableOverlay(Overlay):
 
     def _unlink(self, peer: Peer) -> None:
         del self.peers[peer.node]
+        self._settled = self._settled and not peer.chosen
         self.context.outbox.link_down(peer.node)
         for topic in peer.shared:
             self._sharing[topic].pop(peer.node, None)
@@ -282,6 +300,7 @@ class TableOverlay(Overlay):
         peer.version = version
         if interest != peer.interest:
             peer.interest = interest
+            self._settled = False
             self._index(peer)
             self._peers_changed(peer)
 

@@ -62,8 +62,8 @@ class Opt(TableOverlay):
         lacking = [self.interest.mask] * self.params.coverage
         """Bit t of the i-th: topic t has not been covered i + 1 times."""
         while left and len(chosen) < size:
-            # Among equals those that are neighbours already stay, then those that came first.
-            best = max(left, key=lambda node: (_gain(left[node], lacking), node in self.peers))
+            # Among equals those that are in the table stay, then come those that came first.
+            best = max(left, key=lambda n: (_gain(left[n], lacking), self._has_chosen(n)))
             mask = left.pop(best)
             if not _gain(mask, lacking):
                 break

@@ -28,6 +28,9 @@ class Rvr(RendezvousOverlay):
     def _select(self, candidates: dict[NodeId, Descriptor]) -> Collection[NodeId]:
         return self.world.choose(candidates)
 
+    def _tempts(self, entry: Descriptor) -> bool:
+        return self.world.improves(entry.node)
+
     def _targets(self, topic: Topic) -> Collection[NodeId]:
         return self.relays.peers(topic)
 

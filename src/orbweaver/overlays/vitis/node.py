@@ -61,6 +61,7 @@ class Vitis(RendezvousOverlay):
             lambda topic: self._sharing.get(topic, {}),
             self.peers.__contains__,
         )
+        self._worst_friend = -1.0
         self.rates = make_rates(params.rates, context.topics)
         if isinstance(self.rates, SeenRates):
             self.flood.saw = self.rates.saw
@@ -74,16 +75,23 @@ class Vitis(RendezvousOverlay):
         left = dict.fromkeys(candidates)
         for node in chosen:
             del left[node]
-        mine, peers = self.interest, self.peers
-        # Among equals those that are neighbours already stay, then those that came first.
+        mine = self.interest
+        # Among equals those that are in the table stay, then come those that came first.
         ranked = sorted(
             [
-                (-self._utility(mine, candidates[node].interest), node not in peers, place, node)
-                for place, node in enumerate(left)
+                (-self._utility(mine, candidates[n].interest), not self._has_chosen(n), place, n)
+                for place, n in enumerate(left)
             ]
         )
         friends = ranked[: self.params.table_size - len(chosen)]
+        full = len(chosen) + len(friends) == self.params.table_size
+        self._worst_friend = -friends[-1][0] if friends and full else -1.0
         return [*chosen, *(node for _, _, _, node in friends)]
+
+    def _tempts(self, entry: Descriptor) -> bool:
+        if self._utility(self.interest, entry.interest) > self._worst_friend:
+            return True
+        return self.world.improves(entry.node)
 
     def _utility(self, mine: Interest, other: Interest) -> float:
         """Equation 1."""

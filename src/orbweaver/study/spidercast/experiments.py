@@ -48,7 +48,7 @@ FULL = Scale(
     view_sizes=(4000, 8000),
     view_shares=(0.05, 0.1, 0.2, 0.4, 0.7, 1.0),
     churn_nodes=(1250, 2500),
-    churn_on_s=(100, 200, 300, 400, 500),
+    churn_on_s=(100, 300, 500),
     churn_s=1000,
 )
 QUICK = Scale(
