@@ -26,9 +26,9 @@ from orbweaver.study.spidercast.paper import (
 
 COMPARED = [label for label in TABLE_12 if label != "spidercast"]
 DIAMETER_NOTE = (
-    "Random graphs with the same degrees as our topics (3.7 links of a node on a topic, on "
-    "average) have diameters of 8 at N=1000 and 9 at N=4000, no less than ours; a "
-    "breadth-first search from one node of each topic gives 6 at N=1000."
+    "Random graphs with the same degrees as our topics (3.7 to 4.7 links of a node on a topic) "
+    "have diameters of 8 to 10 at N = 1000 and 2000, hardly ever less than ours; from one node "
+    "of each topic the furthest is 7 or 8 hops away. How the paper measured is not said."
 )
 
 
