@@ -15,10 +15,8 @@ from orbweaver.cli.reproduce import print_ledger
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.sweep import STORE
 from orbweaver.cli.terminal import out, print_json, show, table
-from orbweaver.core.errors import UsageError
 from orbweaver.records.files import check_file
 from orbweaver.report.ledger import Ledger, judge, write_study
-from orbweaver.report.markdown import write_markdown
 from orbweaver.report.measured import read_measured
 from orbweaver.study.claims import gather
 from orbweaver.study.paper import Paper
@@ -74,13 +72,6 @@ def report(
     out_file: Annotated[Path, typer.Option("--out", help="Where the HTML page goes.")] = Path(
         "report.html"
     ),
-    markdown: Annotated[
-        Path | None,
-        typer.Option(help="Also a Markdown file of the claims, with pictures in a folder."),
-    ] = None,
-    machine: Annotated[
-        str, typer.Option(help="For the Markdown file: when and on what the runs were.")
-    ] = "",
     json: Annotated[
         bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
     ] = False,
@@ -103,11 +94,6 @@ def report(
             ledgers[paper] = judge(paper, claims, scale, series)
     command = "orbweaver " + shlex.join(sys.argv[1:])
     write_study(out_file, ledgers, series, command, found.topics)
-    if markdown is not None:
-        if not ledgers:
-            raise UsageError("no claims to write: the runs that a paper's claims need are missing")
-        for paper, ledger in ledgers.items():
-            write_markdown(markdown, paper, ledger, series, machine)
     if json:
         print_json(msgspec.to_builtins({"ledgers": list(ledgers.values()), "page": str(out_file)}))
         return

@@ -15,6 +15,7 @@ from orbweaver.cli.sweep import STORE, report_failures, run_sweep
 from orbweaver.cli.terminal import out, print_json, table
 from orbweaver.records.files import check_file
 from orbweaver.report.ledger import Ledger, judge, verdict_word, write_study
+from orbweaver.report.markdown import write_markdown
 from orbweaver.study.claims import gather
 from orbweaver.study.papers import find_paper
 
@@ -35,6 +36,13 @@ def reproduce(
     out_file: Annotated[Path, typer.Option("--out", help="Where the HTML page goes.")] = Path(
         "reproduce.html"
     ),
+    markdown: Annotated[
+        Path | None,
+        typer.Option(help="Also a Markdown file of the claims, with pictures in a folder."),
+    ] = None,
+    machine: Annotated[
+        str, typer.Option(help="For the Markdown file: when and on what the runs were.")
+    ] = "",
     json: Annotated[
         bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
     ] = False,
@@ -51,13 +59,16 @@ def reproduce(
     chosen_paper = find_paper(paper)
     chosen = [c.strip().upper() for c in claims.split(",")] if claims else list(chosen_paper.claims)
     scale = "full" if full else "quick"
-    check_file(out_file)
+    for path in filter(None, (out_file, markdown)):
+        check_file(path)
     jobs = chosen_paper.jobs(chosen, scale, parse_seeds(seeds))
     swept = run_sweep(jobs, store, master, 6.0)
     report_failures(swept.failures)
     series = gather(swept.results)
     ledger = judge(chosen_paper, chosen, scale, series)
     write_study(out_file, {chosen_paper: ledger}, series, "orbweaver " + shlex.join(sys.argv[1:]))
+    if markdown is not None:
+        write_markdown(markdown, chosen_paper, ledger, series, machine)
     if json:
         print_json(msgspec.to_builtins({"ledger": ledger, "page": str(out_file)}))
         return

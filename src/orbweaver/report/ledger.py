@@ -117,9 +117,10 @@ def write_study(
         page.heading(f"{paper.title}: its claims, run again")
         page.text(
             f"Scale: {ledger.scale}, {ledger.scale_meaning}. {ledger.held} of "
-            f"{len(ledger.verdicts)} checks reproduced. Add --claims S1 to the command for one."
+            f"{len(ledger.verdicts)} checks reproduced. All of them again, or one claim:"
         )
         page.command(ledger.command())
+        page.command(ledger.command(ledger.verdicts[0].claim))
         page.table(*ledger_rows(ledger), text=True)
         page.heading(f"{paper.title}: its figures")
         drawn = figures(paper, series)

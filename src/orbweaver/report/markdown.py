@@ -29,7 +29,7 @@ def write_markdown(
         f"{ledger.scale_meaning}; {runs} runs, seeds {_listed(ledger.seeds)}. A number after ± "
         "is half the 95 % interval over the seeds.",
         f"orbweaver {__version__}, code {code_version()}; {machine}",
-        f"    {ledger.command()}\n    {ledger.command('S4')}    # one claim alone",
+        f"    {ledger.command()}\n    {ledger.command(ledger.verdicts[0].claim)}    # one claim",
         _table(*ledger_rows(ledger)),
         *_sensitivity(series),
         "## Figures",
