@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import msgspec
 import typer
 
+from orbweaver.cli.options import Json, Master
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import err, out, print_json, show, table
 from orbweaver.core.errors import UsageError, nearest
@@ -48,12 +49,8 @@ def characterise(
         typer.Option(help="For --approximate: 'sample', or 'minhash' to compare candidates only."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Which nodes are sampled.")] = 0,
-    master: Annotated[
-        str | None, typer.Option(help="Spark master or Spark Connect URL. [default: local[*]]")
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
-    ] = False,
+    master: Master = None,
+    json: Json = False,
 ) -> None:
     """Describe a workload: popularity, sizes, likeness and locality of interests.
 

@@ -10,6 +10,17 @@ from typing import Annotated
 import msgspec
 import typer
 
+from orbweaver.cli.options import (
+    Churn,
+    HtmlPage,
+    Json,
+    Nodes,
+    Popularity,
+    Seeds,
+    SubscriptionsPerNode,
+    SubscriptionTable,
+    Topics,
+)
 from orbweaver.cli.scenario import assemble, parse_churn
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.terminal import out, print_json, progress, table
@@ -31,42 +42,20 @@ def compare(
     overlay: Annotated[
         list[str] | None, typer.Option(help="Overlay to compare; repeatable. [default: all]")
     ] = None,
-    nodes: Annotated[int | None, typer.Option(help="Number of nodes. [default: 1000]")] = None,
-    topics: Annotated[int | None, typer.Option(help="Number of topics. [default: 100]")] = None,
-    subscriptions_per_node: Annotated[
-        str | None, typer.Option(help="S, or MIN:MAX to draw it for each node. [default: 10]")
-    ] = None,
-    popularity: Annotated[
-        str | None,
-        typer.Option(help="uniform, zipf:A, rss, nyse or exponential:S. [default: zipf:0.5]"),
-    ] = None,
-    subscriptions: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR|FILE",
-            help="Your own data instead: CSV or Parquet with columns node,topic, or what "
-            "`orbweaver ingest`, `sample` or `synthesise` wrote.",
-        ),
-    ] = None,
-    churn: Annotated[
-        str | None,
-        typer.Option(
-            help="A table time,node,kind (ms; join, leave or crash), or exponential:ON:OFF in "
-            "mean seconds up and down."
-        ),
-    ] = None,
+    nodes: Nodes = None,
+    topics: Topics = None,
+    subscriptions_per_node: SubscriptionsPerNode = None,
+    popularity: Popularity = None,
+    subscriptions: SubscriptionTable = None,
+    churn: Churn = None,
     warmup_ms: Annotated[
         int | None,
         typer.Option(help="Time for the overlays to form. [default: 40000, or the scenario's]"),
     ] = None,
-    seeds: Annotated[str, typer.Option(help="Seeds, as in 0-2 or 1,5,9.")] = "0-2",
+    seeds: Seeds = "0-2",
     workers: Annotated[int, typer.Option(help="Processes; 0 means one for each core.")] = 0,
-    out_file: Annotated[Path, typer.Option("--out", help="Where the HTML page goes.")] = Path(
-        "compare.html"
-    ),
-    json: Annotated[
-        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
-    ] = False,
+    out_file: HtmlPage = Path("compare.html"),
+    json: Json = False,
 ) -> None:
     """Run several overlays on the same workload and set them side by side.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich import box
 
+from orbweaver.cli.options import Json, Master
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import out, print_json, show, table
 
@@ -60,12 +61,8 @@ def ingest(
             "[default: first]"
         ),
     ] = None,
-    master: Annotated[
-        str | None, typer.Option(help="Spark master or Connect URL. [default: local[*]]")
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
-    ] = False,
+    master: Master = None,
+    json: Json = False,
 ) -> None:
     """Turn a trace into Parquet tables that the other commands read.
 

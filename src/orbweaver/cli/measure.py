@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from orbweaver.cli.options import HtmlPage, Json, Master
 from orbweaver.cli.reproduce import print_ledger
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.sweep import STORE
@@ -33,12 +34,8 @@ def measure(
     code: Annotated[
         str | None, typer.Option(help="Runs of this version of the code. [default: this one]")
     ] = None,
-    master: Annotated[
-        str | None, typer.Option(help="Spark master or Connect URL. [default: local[*]]")
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
-    ] = False,
+    master: Master = None,
+    json: Json = False,
 ) -> None:
     """Take the metrics of all runs in a store, with their spread over seeds.
 
@@ -69,12 +66,8 @@ def report(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="What `orbweaver measure` wrote.")
     ] = MEASURED,
-    out_file: Annotated[Path, typer.Option("--out", help="Where the HTML page goes.")] = Path(
-        "report.html"
-    ),
-    json: Annotated[
-        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
-    ] = False,
+    out_file: HtmlPage = Path("report.html"),
+    json: Json = False,
 ) -> None:
     """Make a page of measured runs: claims, figures, every setting with its spread.
 

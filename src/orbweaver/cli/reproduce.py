@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from orbweaver.cli.options import HtmlPage, Json, Master, Seeds, Store
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.sweep import STORE, report_failures, run_sweep
 from orbweaver.cli.terminal import out, print_json, table
@@ -28,14 +29,10 @@ def reproduce(
     claims: Annotated[
         str | None, typer.Option(help="Only these, as in S1,S4. [default: all]")
     ] = None,
-    seeds: Annotated[str, typer.Option(help="Seeds, as in 0-2 or 1,5,9.")] = "0-2",
-    store: Annotated[Path, typer.Option(help="Where results are kept.")] = STORE,
-    master: Annotated[
-        str | None, typer.Option(help="Spark master or Connect URL. [default: this machine]")
-    ] = None,
-    out_file: Annotated[Path, typer.Option("--out", help="Where the HTML page goes.")] = Path(
-        "reproduce.html"
-    ),
+    seeds: Seeds = "0-2",
+    store: Store = STORE,
+    master: Master = None,
+    out_file: HtmlPage = Path("reproduce.html"),
     markdown: Annotated[
         Path | None,
         typer.Option(help="Also a Markdown file of the claims, with pictures in a folder."),
@@ -43,9 +40,7 @@ def reproduce(
     machine: Annotated[
         str, typer.Option(help="For the Markdown file: when and on what the runs were.")
     ] = "",
-    json: Annotated[
-        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
-    ] = False,
+    json: Json = False,
 ) -> None:
     """Run a paper's evaluation again and judge each claim.
 

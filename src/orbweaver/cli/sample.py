@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich import box
 
+from orbweaver.cli.options import Json, Master
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import out, print_json, show, table
 
@@ -50,12 +51,8 @@ def sample(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same sample.")] = 0,
-    master: Annotated[
-        str | None, typer.Option(help="Spark master or Connect URL. [default: local[*]]")
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
-    ] = False,
+    master: Master = None,
+    json: Json = False,
 ) -> None:
     """Take a sample of a dataset by one of the papers' methods.
 

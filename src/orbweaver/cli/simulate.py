@@ -9,6 +9,15 @@ from typing import Annotated, cast
 import msgspec
 import typer
 
+from orbweaver.cli.options import (
+    Churn,
+    Json,
+    Nodes,
+    Popularity,
+    SubscriptionsPerNode,
+    SubscriptionTable,
+    Topics,
+)
 from orbweaver.cli.scenario import assemble, parse_churn, parse_latency, parse_settings
 from orbweaver.cli.terminal import err, out, print_json, progress, show, table
 from orbweaver.core.errors import UsageError, nearest
@@ -28,25 +37,12 @@ def simulate(
     overlay: Annotated[
         str | None, typer.Option(help="Name (see `orbweaver overlays`), or module:Class.")
     ] = None,
-    nodes: Annotated[int | None, typer.Option(help="Number of nodes. [default: 1000]")] = None,
-    topics: Annotated[int | None, typer.Option(help="Number of topics. [default: 100]")] = None,
-    subscriptions_per_node: Annotated[
-        str | None, typer.Option(help="S, or MIN:MAX to draw it for each node. [default: 10]")
-    ] = None,
-    popularity: Annotated[
-        str | None,
-        typer.Option(help="uniform, zipf:A, rss, nyse or exponential:S. [default: zipf:0.5]"),
-    ] = None,
-    subscriptions: Annotated[
-        Path | None, typer.Option(help="Your own data: CSV or Parquet with columns node,topic.")
-    ] = None,
-    churn: Annotated[
-        str | None,
-        typer.Option(
-            help="A table time,node,kind (ms; join, leave or crash), or exponential:ON:OFF in "
-            "mean seconds up and down."
-        ),
-    ] = None,
+    nodes: Nodes = None,
+    topics: Topics = None,
+    subscriptions_per_node: SubscriptionsPerNode = None,
+    popularity: Popularity = None,
+    subscriptions: SubscriptionTable = None,
+    churn: Churn = None,
     latency: Annotated[
         str | None,
         typer.Option(
@@ -73,9 +69,7 @@ def simulate(
     records_format: Annotated[
         str | None, typer.Option(help="parquet, csv or jsonl. [default: parquet if installed]")
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
-    ] = False,
+    json: Json = False,
 ) -> None:
     """Run one overlay on one workload in the simulator and measure it.
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from orbweaver.cli.options import Json, Master, Seeds, Store
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.simulate import print_result
 from orbweaver.cli.spark import lab_imports, start_spark
@@ -23,15 +24,11 @@ SHOWN = ("degree_mean", "components", "diameter_max", "hit_ratio", "duplicates_s
 
 def sweep(
     scenario: Annotated[list[Path], typer.Argument(help="Scenario files (TOML).")],
-    seeds: Annotated[str, typer.Option(help="Seeds, as in 0-4 or 1,5,9.")] = "0-4",
-    store: Annotated[Path, typer.Option(help="Where results are kept.")] = STORE,
-    master: Annotated[
-        str | None, typer.Option(help="Spark master or Connect URL. [default: this machine]")
-    ] = None,
+    seeds: Seeds = "0-4",
+    store: Store = STORE,
+    master: Master = None,
     memory_gb: Annotated[float, typer.Option(help="What one run may take.")] = 6.0,
-    json: Annotated[
-        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
-    ] = False,
+    json: Json = False,
 ) -> None:
     """Run scenarios over seeds, each run a Spark task, into a store.
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from orbweaver.cli.options import Json, Master
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import out, print_json
 
@@ -75,20 +76,14 @@ def synthesise(
     ] = "uniform",
     churn: Annotated[
         str | None,
-        typer.Option(
-            help="exponential:ON:OFF, in mean seconds up and down.", rich_help_panel=TRAFFIC
-        ),
+        typer.Option(help="exponential:MEAN_ON:MEAN_OFF in seconds.", rich_help_panel=TRAFFIC),
     ] = None,
     duration: Annotated[
         float, typer.Option(help="Seconds of churn.", rich_help_panel=TRAFFIC)
     ] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same tables.")] = 0,
-    master: Annotated[
-        str | None, typer.Option(help="Spark master or Spark Connect URL. [default: local[*]]")
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="The last line on stdout is one JSON object.")
-    ] = False,
+    master: Master = None,
+    json: Json = False,
 ) -> None:
     """Make a workload out of a paper's model, of any size.
 

@@ -8,25 +8,24 @@ there are is the business of the subclass, which reports each change to `_relink
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Sequence
-from typing import Annotated, Any, ClassVar, Literal, cast
+from collections.abc import Collection, Sequence
+from typing import Annotated, ClassVar, Literal, cast
 
 from msgspec import Meta
 
-from orbweaver.core.errors import ProtocolError, UsageError
+from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId, Topic, check_topic
 from orbweaver.core.messages import Event, Message
-from orbweaver.core.overlay import Context, InterestView, Overlay, Timer
+from orbweaver.core.overlay import Context, InterestView, Timer
 from orbweaver.core.params import Params
 from orbweaver.core.seeds import below
 from orbweaver.core.topics import NOTHING, Interest
 from orbweaver.gossip.cyclon import Cyclon, Shuffle, ShuffleReply
 from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.gossip.dispatch import DispatchingOverlay, Handler
 from orbweaver.gossip.dissemination import Dissemination
 from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.views import PartialView
-
-Handler = Callable[[Any, NodeId, Any], None]
 
 
 class MeshParams(Params, frozen=True):
@@ -58,7 +57,7 @@ class MeshParams(Params, frozen=True):
     ] = 3500
 
 
-class Mesh(Overlay):
+class Mesh(DispatchingOverlay):
     params: MeshParams
     part_messages: ClassVar[tuple[type[Message], ...]] = Dissemination.messages + Cyclon.messages
 
@@ -67,8 +66,6 @@ class Mesh(Overlay):
         Shuffle: lambda mesh, *m: mesh.cyclon and mesh.cyclon.on_shuffle(*m),
         ShuffleReply: lambda mesh, *m: mesh.cyclon and mesh.cyclon.on_shuffle_reply(*m),
     }
-    """One function for each message type; subclasses extend the table. On the class, not
-    the instance: a hundred thousand nodes share it."""
 
     def __init__(self, context: Context, params: MeshParams) -> None:
         super().__init__(context, params)
@@ -119,12 +116,6 @@ class Mesh(Overlay):
             self._published[check_topic(topic)] = None
             self._interest_changed()
         return self.dissemination.publish(topic, payload)
-
-    def receive(self, sender: NodeId, message: Message) -> None:
-        handler = self.handlers.get(type(message))
-        if handler is None:
-            raise ProtocolError(f"{self.name} does not know {type(message).__name__}")
-        handler(self, sender, message)
 
     def wake(self, timer: Timer) -> None:
         if timer == Heartbeats.TIMER:

@@ -8,10 +8,11 @@ from msgspec import Meta
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import Claims, Context
+from orbweaver.gossip.dispatch import Handler
 from orbweaver.gossip.profiles import Peer
 from orbweaver.gossip.relays import Relay, Relays, Unrelay
 from orbweaver.gossip.smallworld import Router, SmallWorld
-from orbweaver.gossip.table import Handler, TableOverlay, TableParams
+from orbweaver.gossip.table import TableOverlay, TableParams
 
 
 class RendezvousParams(TableParams, frozen=True):

@@ -9,25 +9,23 @@ events go, is the business of the subclass.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Sequence
-from typing import Annotated, Any, ClassVar
+from collections.abc import Collection, Sequence
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId, Topic, check_topic
 from orbweaver.core.messages import Event, Message
-from orbweaver.core.overlay import Context, Overlay, Timer
+from orbweaver.core.overlay import Context, Timer
 from orbweaver.core.params import Params
 from orbweaver.core.seeds import below
 from orbweaver.core.topics import NOTHING, Interest
 from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.gossip.dispatch import DispatchingOverlay, Handler
 from orbweaver.gossip.flood import Flood, Notice, Pull, Pulled
 from orbweaver.gossip.newscast import News, Newscast, NewsReply
 from orbweaver.gossip.profiles import Goodbye, Peer, Profile, Proposal
 from orbweaver.gossip.tman import Exchange, ExchangeReply, TMan
-
-Handler = Callable[[Any, NodeId, Any], None]
 
 
 class TableParams(Params, frozen=True):
@@ -50,7 +48,7 @@ class TableParams(Params, frozen=True):
     ] = 20
 
 
-class TableOverlay(Overlay):
+class TableOverlay(DispatchingOverlay):
     params: TableParams
     TIMER = "cycle"
     part_messages: ClassVar[tuple[type[Message], ...]] = (
@@ -115,12 +113,6 @@ class TableOverlay(Overlay):
             if topic not in self._subscribed:
                 self._interest_changed()
         return self.flood.publish(topic, payload)
-
-    def receive(self, sender: NodeId, message: Message) -> None:
-        handler = self.handlers.get(type(message))
-        if handler is None:
-            raise ProtocolError(f"{self.name} does not know {type(message).__name__}")
-        handler(self, sender, message)
 
     def wake(self, timer: Timer) -> None:
         """One cycle: Algorithm 1, line 5."""

@@ -1,0 +1,47 @@
+"""Options that several commands have, said once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="The last line on stdout is one JSON object.")]
+Master = Annotated[
+    str | None, typer.Option(help="Spark master or Connect URL. [default: local[*]]")
+]
+Seeds = Annotated[str, typer.Option(help="Seeds, as in 0-2 or 1,5,9.")]
+Store = Annotated[Path, typer.Option(help="Where results are kept.")]
+HtmlPage = Annotated[Path, typer.Option("--out", help="Where the HTML page goes.")]
+
+# -- of the workload: None leaves the scenario's, or the default
+
+Nodes = Annotated[int | None, typer.Option(help="Number of nodes. [default: 1000]")]
+Topics = Annotated[int | None, typer.Option(help="Number of topics. [default: 100]")]
+SubscriptionsPerNode = Annotated[
+    str | None, typer.Option(help="S, or MIN:MAX to draw it for each node. [default: 10]")
+]
+Popularity = Annotated[
+    str | None,
+    typer.Option(
+        help="uniform, zipf:A, rss, nyse, exponential:S or buckets:GROUPS:TAKEN. "
+        "[default: zipf:0.5]"
+    ),
+]
+SubscriptionTable = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR|FILE",
+        help="Your own data instead: CSV or Parquet with columns node,topic, or what "
+        "`orbweaver ingest`, `sample` or `synthesise` wrote.",
+    ),
+]
+Churn = Annotated[
+    str | None,
+    typer.Option(
+        # Not ON:OFF, which the help would show as a picture.
+        help="A table time,node,kind (ms; join, leave or crash), or exponential:MEAN_ON:MEAN_OFF "
+        "in seconds."
+    ),
+]
