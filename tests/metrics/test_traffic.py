@@ -10,6 +10,7 @@ from orbweaver.gossip.cyclon import Shuffle
 from orbweaver.gossip.dissemination import Push
 from orbweaver.gossip.maintenance import Connect, Leave
 from orbweaver.metrics.traffic import (
+    burdened,
     control_messages_per_change,
     overhead_by_node,
     sent,
@@ -93,3 +94,20 @@ def test_overhead_is_the_mean_of_the_nodes_shares(
     records = recorder.finish(10)
     assert overhead_by_node(records) == pytest.approx(by_node)
     assert traffic_overhead(records) == pytest.approx(overall, nan_ok=True)
+
+
+def test_notices_are_another_reading_of_overhead() -> None:
+    recorder = Recorder()
+    event = Event("a", NodeId(9), 0, 0, b"")
+    recorder.published(0, event)
+    for node, copies, notices, interested in ((0, 1, 4, True), (0, 1, 1, False), (1, 1, 2, True)):
+        for _ in range(copies):
+            recorder.carried(5, NodeId(node), Push(event, 1, 0), interested)
+        for _ in range(notices):
+            recorder.noticed(NodeId(node), interested)
+    records = recorder.finish(10)
+    assert overhead_by_node(records) == [0.5, 0.0]
+    assert overhead_by_node(records, notices=True) == [0.2, 0.0]
+    assert traffic_overhead(records, notices=True) == 0.1
+    assert (burdened(records), burdened(records, above=0.5)) == (0.5, 0.0)
+    assert math.isnan(burdened(Recorder().finish(0)))

@@ -182,3 +182,17 @@ def test_progress_goes_up_to_the_end() -> None:
     assert [now for now, _ in told] == sorted({now for now, _ in told})
     assert told[-1] == (15_240, 15_240)
     assert len(told) >= 100
+
+
+@pytest.mark.parametrize(("rates", "least", "most"), [("uniform", 10, 60), ("zipf:3", 200, 300)])
+def test_events_are_drawn_by_the_rates_of_topics(rates: str, least: int, most: int) -> None:
+    scenario = Scenario(
+        overlay="spidercast",
+        workload=WorkloadSpec(nodes=30, topics=8, subscriptions_per_node="3"),
+        publish=PublishSpec(events=300, every_ms=1, rates=rates),
+        run=RunSpec(warmup_ms=1500, drain_ms=1000),
+    )
+    outcome = simulate(scenario, 0, find("spidercast"))
+    topics = outcome.records["publications"]["topic"]
+    assert len(topics) == 300
+    assert least < topics.count("t0") < most

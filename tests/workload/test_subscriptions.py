@@ -119,3 +119,37 @@ def test_a_skewed_law_is_refused_or_drawn(topics: int, law: str, size: int) -> N
     except UsageError:
         return
     assert len(model.draw(Limited(1))) == size
+
+
+def test_buckets_give_equally_from_a_few_groups() -> None:
+    model = make_model(200, "buckets:10:2", 10, 10)
+    rng = Random(5)
+    drawn = [[int(t[1:]) for t in model.draw(rng)] for _ in range(500)]
+    for topics in drawn:
+        groups = Counter(t // 20 for t in topics)
+        assert list(groups.values()) == [5, 5]
+        assert len(set(topics)) == 10
+    # Every topic is as popular as any other: 500 * 10 / 200 = 25 nodes each.
+    popular = Counter(t for topics in drawn for t in topics)
+    assert len(popular) == 200
+    assert 8 < min(popular.values()) <= max(popular.values()) < 50
+
+
+@pytest.mark.parametrize(
+    ("topics", "law", "low", "high", "complaint"),
+    [
+        (200, "buckets:10", 10, 10, "should look like buckets:100:5"),
+        (200, "buckets:10:0", 10, 10, "should look like buckets:100:5"),
+        (200, "buckets:10:x", 10, 10, "should look like buckets:100:5"),
+        (200, "buckets:7:2", 10, 10, "does not divide 200 topics"),
+        (200, "buckets:10:11", 11, 11, "does not divide 200 topics"),
+        (200, "buckets:10:2", 11, 11, "does not make 11:11"),
+        (200, "buckets:10:2", 42, 42, "does not make 42:42"),
+        (200, "buckets:10:2", 4, 10, "does not make 4:10"),
+    ],
+)
+def test_buckets_that_do_not_work(
+    topics: int, law: str, low: int, high: int, complaint: str
+) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        make_model(topics, law, low, high)
