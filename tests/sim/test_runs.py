@@ -186,13 +186,7 @@ def test_progress_goes_up_to_the_end() -> None:
 
 @pytest.mark.parametrize(("rates", "least", "most"), [("uniform", 10, 60), ("zipf:3", 200, 300)])
 def test_events_are_drawn_by_the_rates_of_topics(rates: str, least: int, most: int) -> None:
-    scenario = Scenario(
-        overlay="spidercast",
-        workload=WorkloadSpec(nodes=30, topics=8, subscriptions_per_node="3"),
-        publish=PublishSpec(events=300, every_ms=1, rates=rates),
-        run=RunSpec(warmup_ms=1500, drain_ms=1000),
-    )
-    outcome = simulate(scenario, 0, find("spidercast"))
-    topics = outcome.records["publications"]["topic"]
+    publish = {"events": 300, "every_ms": 1, "rates": rates}
+    topics = run(publish=publish, run={"warmup_ms": 1500}).records["publications"]["topic"]
     assert len(topics) == 300
     assert least < topics.count("t0") < most
