@@ -123,11 +123,15 @@ def _follow_tracker(ending: ExitStack, tracker: Tracker, group: str, moved: Move
 
     def look() -> None:
         last = False
+        told = (0, 0)
         while not last:
             last = over.wait(POLL_SECONDS)
             # Spark may not know a stage yet, or not any more, or be about to stop.
             with suppress(Exception):
-                moved(*count_tasks(tracker, group))
+                counted = count_tasks(tracker, group)
+                if counted != told:
+                    moved(*counted)
+                told = counted
 
     thread = threading.Thread(target=look, name="orbweaver-progress", daemon=True)
     thread.start()

@@ -122,6 +122,9 @@ def write_study(
         page.command(ledger.command())
         page.command(ledger.command(ledger.verdicts[0].claim))
         page.table(*ledger_rows(ledger), text=True)
+        if ledger.scale == "full":
+            for about, note in paper.notes.items():
+                page.text(f"{about}: {note}")
         page.heading(f"{paper.title}: its figures")
         drawn = figures(paper, series)
         page.plots((picture, figure.caption) for figure, picture in drawn.items())

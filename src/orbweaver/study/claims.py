@@ -109,6 +109,14 @@ def told(middle: float, half: float, digits: int = 2) -> str:
     return f"{middle:.{digits}f}" + (f" ±{interval}" if float(interval) else "")
 
 
+def slope(xs: Sequence[float], ys: Sequence[float]) -> float:
+    """Of the straight line nearest to the points: a trend, whatever one point does."""
+    mx, my = mean(xs), mean(ys)
+    above = sum((x - mx) * (y - my) for x, y in zip(xs, ys, strict=True))
+    below = sum((x - mx) ** 2 for x in xs)
+    return above / below if below else 0.0
+
+
 def listed(values: Iterable[float], digits: int = 2) -> str:
     return ", ".join(f"{value:.{digits}f}" for value in values)
 

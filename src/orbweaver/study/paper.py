@@ -53,6 +53,8 @@ class Paper:
     """Of some experiments at a scale."""
     claims: Mapping[str, Claim]
     figures: Sequence[Figure]
+    notes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """What we make of claims that do not reproduce, at full scale."""
     sensitivity: tuple[str, ...] = ()
     """Experiments that no claim needs: what the parameters matter that the paper leaves
     open. They are run when all claims are."""

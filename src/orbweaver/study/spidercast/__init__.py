@@ -5,6 +5,7 @@ from __future__ import annotations
 from orbweaver.study.paper import Paper
 from orbweaver.study.spidercast.experiments import SCALES, scenarios
 from orbweaver.study.spidercast.figures import FIGURES
+from orbweaver.study.spidercast.notes import NOTES
 from orbweaver.study.spidercast.verdicts import CLAIMS
 
 SPIDERCAST = Paper(
@@ -14,5 +15,6 @@ SPIDERCAST = Paper(
     scenarios=scenarios,
     claims=CLAIMS,
     figures=FIGURES,
+    notes=NOTES,
     sensitivity=("sensitivity",),
 )
