@@ -14,6 +14,7 @@ from orbweaver.report.markdown import write_markdown
 from orbweaver.study.claims import Series, gather, told
 from orbweaver.study.run import Result
 from orbweaver.study.spidercast import SPIDERCAST
+from orbweaver.study.vitis import VITIS
 
 
 def result(name: str, seed: int, **metrics: Any) -> Result:
@@ -88,3 +89,4 @@ def test_which_claims_some_runs_are_enough_for() -> None:
     full = {one.name for one, _ in SPIDERCAST.jobs(["S10"], "full", [0])}
     assert SPIDERCAST.judged_by(quick | full) == ("full", ["S10"])
     assert SPIDERCAST.judged_by({"mine"}) == ("", [])
+    assert VITIS.judged_by({"mine"}) == ("", []), "though V10 needs no runs"

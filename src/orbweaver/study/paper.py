@@ -86,13 +86,14 @@ class Paper:
         they are enough for; no claims if neither scale does."""
         there = frozenset(names)
         for scale in ("full", "quick"):
-            enough = [
-                claim
+            enough = {
+                claim: one
                 for claim, one in self.claims.items()
                 if there.issuperset(s.name for s in self.scenarios(one.needs, scale))
-            ]
-            if enough:
-                return scale, enough
+            }
+            # A claim that needs no runs says nothing about these.
+            if any(one.needs for one in enough.values()):
+                return scale, list(enough)
         return "", []
 
 

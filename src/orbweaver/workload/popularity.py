@@ -12,7 +12,6 @@ LAWS = {
     "rss": "zipf:0.5, as measured for RSS feeds (SpiderCast 3.1)",
     "nyse": "exponential, the top 10 % of the topics hold 0.55 (SpiderCast 3.1)",
     "exponential:S": "exponential, the top 10 % of the topics hold the share S",
-    "buckets:GROUPS:TAKEN": "topics in groups, of which each node takes from some (Vitis IV-A)",
 }
 
 
