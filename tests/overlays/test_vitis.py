@@ -207,9 +207,9 @@ def test_only_changes_are_told_and_everything_to_a_newcomer() -> None:
     made, known = gateways(FAR, **{f"n{NEAR}": own(NEAR)})
     made.update(["A"])
     peer = known[NEAR]
-    assert made.news_for(peer, all=False) == (Proposal("A", NEAR, NEAR, 1),)
-    assert made.news_for(peer, all=False) == ()
-    assert made.news_for(peer, all=True) == (Proposal("A", NEAR, NEAR, 1),)
+    assert made.news_for(peer, whole=False) == (Proposal("A", NEAR, NEAR, 1),)
+    assert made.news_for(peer, whole=False) == ()
+    assert made.news_for(peer, whole=True) == (Proposal("A", NEAR, NEAR, 1),)
 
 
 def test_a_lost_neighbour_takes_its_proposal_along() -> None:

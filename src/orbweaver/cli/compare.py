@@ -21,7 +21,7 @@ from orbweaver.cli.options import (
     SubscriptionTable,
     Topics,
 )
-from orbweaver.cli.scenario import assemble, parse_churn
+from orbweaver.cli.scenario import assemble, parse_churn, workload_options
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.terminal import out, print_json, progress, table
 from orbweaver.overlays.catalog import OVERLAYS, find
@@ -83,13 +83,9 @@ def compare(
             assemble(
                 scenario,
                 name,
-                workload={
-                    "nodes": nodes,
-                    "topics": topics,
-                    "subscriptions_per_node": subscriptions_per_node,
-                    "popularity": popularity,
-                    "file": str(subscriptions) if subscriptions else None,
-                },
+                workload=workload_options(
+                    nodes, topics, subscriptions_per_node, popularity, subscriptions
+                ),
                 churn=parse_churn(churn) if churn is not None else {},
                 run={"warmup_ms": warmup_ms},
             ),

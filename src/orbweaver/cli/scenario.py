@@ -34,6 +34,23 @@ def assemble(
     return base
 
 
+def workload_options(
+    nodes: int | None,
+    topics: int | None,
+    subscriptions_per_node: str | None,
+    popularity: str | None,
+    subscriptions: Path | None,
+) -> dict[str, Any]:
+    """What the options of `options` say of a scenario's workload."""
+    return {
+        "nodes": nodes,
+        "topics": topics,
+        "subscriptions_per_node": subscriptions_per_node,
+        "popularity": popularity,
+        "file": str(subscriptions) if subscriptions else None,
+    }
+
+
 def parse_settings(settings: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for setting in settings:
@@ -47,7 +64,9 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
 def parse_churn(text: str) -> dict[str, Any]:
     if not text.startswith("exponential:"):
         if not Path(text).exists():
-            raise UsageError(f"{text}: no such file (or write exponential:ON:OFF in seconds)")
+            raise UsageError(
+                f"{text}: no such file (or write exponential:MEAN_ON:MEAN_OFF in seconds)"
+            )
         return {"model": "file", "file": text}
     on, off = _numbers("churn", text, 2)
     return {"model": "exponential", "on_ms": on * 1000, "off_ms": off * 1000}

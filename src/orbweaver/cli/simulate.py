@@ -18,7 +18,13 @@ from orbweaver.cli.options import (
     SubscriptionTable,
     Topics,
 )
-from orbweaver.cli.scenario import assemble, parse_churn, parse_latency, parse_settings
+from orbweaver.cli.scenario import (
+    assemble,
+    parse_churn,
+    parse_latency,
+    parse_settings,
+    workload_options,
+)
 from orbweaver.cli.terminal import err, out, print_json, progress, show, table
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.metrics.summary import MEANING
@@ -84,13 +90,7 @@ def simulate(
     plain = assemble(
         scenario,
         overlay,
-        workload={
-            "nodes": nodes,
-            "topics": topics,
-            "subscriptions_per_node": subscriptions_per_node,
-            "popularity": popularity,
-            "file": str(subscriptions) if subscriptions else None,
-        },
+        workload=workload_options(nodes, topics, subscriptions_per_node, popularity, subscriptions),
         churn=parse_churn(churn) if churn is not None else {},
         latency=parse_latency(latency) if latency is not None else {},
         faults={"loss": loss},

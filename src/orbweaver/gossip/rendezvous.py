@@ -47,7 +47,7 @@ class RendezvousOverlay(TableOverlay):
 
     def _peers_changed(self, peer: Peer) -> None:
         self._routes_stale = True
-        if peer.node not in self.peers:
+        if peer.node not in self.peers and self._running:
             self.relays.lost(peer.node)
 
     def _next_hop(self, place: int) -> NodeId | None:

@@ -160,7 +160,7 @@ class TableOverlay(DispatchingOverlay):
     def _heard(self, peer: Peer, proposals: Collection[Proposal]) -> None:
         """A neighbour's profile brought these."""
 
-    def _proposals_for(self, peer: Peer, all: bool) -> tuple[Proposal, ...]:
+    def _proposals_for(self, peer: Peer, whole: bool) -> tuple[Proposal, ...]:
         """What a profile brings a neighbour: what is new to it, or everything."""
         return ()
 

@@ -6,6 +6,7 @@ there while either task has it.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -86,9 +87,9 @@ class TaskedMesh(Mesh):
         ]
         self._tell_interest_until = 0
 
+    @abstractmethod
     def _aims(self) -> list[Aim]:
-        """What the tasks strive for; the subclass says."""
-        raise NotImplementedError
+        """What the tasks strive for, one for each."""
 
     def start(self, contacts: Sequence[NodeId]) -> None:
         super().start(contacts)

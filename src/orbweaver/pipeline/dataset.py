@@ -6,8 +6,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +19,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from orbweaver.core.errors import UsageError
+from orbweaver.records.files import replaced_folder
 
 MANIFEST = "dataset.json"
 
@@ -31,17 +30,8 @@ def whole_dataset(path: Path, tables: Collection[str]) -> Iterator[Path]:
     wrong. What is there already is replaced only if it is an earlier run's, with no tables
     but these: two traces written to one folder would otherwise lose the first."""
     check_output(path, tables)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    before = temporary.with_name(f"{temporary.name}.before")
-    try:
+    with replaced_folder(path) as temporary:
         yield temporary
-        temporary.chmod(0o755)
-        if path.exists():
-            path.rename(before)
-        temporary.rename(path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(before, ignore_errors=True)
 
 
 def check_output(path: Path, tables: Collection[str]) -> None:

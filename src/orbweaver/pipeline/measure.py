@@ -93,7 +93,7 @@ def measure(spark: SparkSession, store: Path, out: Path, code: str | None = None
         write_table(over_seeds(kept, values), folder, "settings")
         counts = {name: count_rows(folder, name) for name in TABLES}
         found = Measured(str(store), code or code_version(), counts)
-        write_manifest(folder, {"made by": "orbweaver measure"} | dataclasses.asdict(found))
+        write_manifest(folder, {"made_by": "measure"} | dataclasses.asdict(found))
     return found
 
 

@@ -50,15 +50,25 @@ def whole_file(path: Path) -> Iterator[Path]:
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
     """The same for a folder."""
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=check_folder(path)))
+    check_folder(path)
+    with replaced_folder(path) as temporary:
+        yield temporary
+
+
+@contextmanager
+def replaced_folder(path: Path) -> Iterator[Path]:
+    """The same without a look at what is there: it is replaced, whatever it is."""
+    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    before = temporary.with_name(f"{temporary.name}.before")
     try:
         yield temporary
         temporary.chmod(0o755)
-        if path.is_dir():
-            shutil.rmtree(path)
-        temporary.replace(path)
+        if path.exists():
+            path.rename(before)
+        temporary.rename(path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(before, ignore_errors=True)
 
 
 _TABLE_SUFFIXES = {".parquet", ".csv", ".jsonl"}

@@ -23,11 +23,11 @@ def weights(law: str, topics: int) -> list[float]:
     elif name == "rss" and not argument:
         raw = _zipf(0.5, topics)
     elif name == "zipf":
-        raw = _zipf(_number(law, argument, 0.0, 100.0), topics)
+        raw = _zipf(number_in(f"popularity '{law}'", argument, 0.0, 100.0), topics)
     elif name == "nyse" and not argument:
         raw = _exponential(0.55, topics)
     elif name == "exponential":
-        raw = _exponential(_number(law, argument, 0.1, 0.999), topics)
+        raw = _exponential(number_in(f"popularity '{law}'", argument, 0.1, 0.999), topics)
     else:
         raise UsageError(f"unknown popularity '{law}': {nearest(law, LAWS)}")
     total = math.fsum(raw)
@@ -52,11 +52,12 @@ def _exponential(share: float, topics: int) -> list[float]:
     return [math.exp(-low * rank) for rank in range(topics)]
 
 
-def _number(law: str, text: str, low: float, high: float) -> float:
+def number_in(whose: str, text: str, low: float, high: float) -> float:
+    """The number that follows a colon; `whose` says what it belongs to."""
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not low <= value <= high:
-        raise UsageError(f"popularity '{law}' needs a number from {low:g} to {high:g} after ':'")
+        raise UsageError(f"{whose} needs a number from {low:g} to {high:g} after ':'")
     return value

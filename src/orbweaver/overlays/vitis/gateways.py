@@ -60,9 +60,9 @@ class Gateways:
         """The topics for which we are a gateway."""
         return [topic for topic, p in self.proposals.items() if p.gateway == self._me]
 
-    def news_for(self, peer: Peer, all: bool) -> tuple[Proposal, ...]:
+    def news_for(self, peer: Peer, whole: bool) -> tuple[Proposal, ...]:
         fresh = self._news.pop(peer.node, None)
-        topics = peer.shared if all else fresh
+        topics = peer.shared if whole else fresh
         if not topics:
             return ()
         return tuple([self.proposals[t] for t in topics if t in self.proposals])

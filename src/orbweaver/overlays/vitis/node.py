@@ -120,5 +120,5 @@ class Vitis(RendezvousOverlay):
     def _heard(self, peer: Peer, proposals: Collection[Proposal]) -> None:
         self.gateways.heard(peer, proposals)
 
-    def _proposals_for(self, peer: Peer, all: bool) -> tuple[Proposal, ...]:
-        return self.gateways.news_for(peer, all)
+    def _proposals_for(self, peer: Peer, whole: bool) -> tuple[Proposal, ...]:
+        return self.gateways.news_for(peer, whole)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 import numpy as np
 
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.pipeline.synthesise.chance import Floats, Ints, exponentials, permute, states
+from orbweaver.workload.popularity import number_in
 
 RATES = {"uniform": "every topic alike", "powerlaw:A": "proportional to 1/rank^A, ranks at random"}
 
@@ -24,7 +23,7 @@ class Rates:
         name, colon, number = text.partition(":")
         if name not in ("uniform", "powerlaw") or (name == "uniform" and colon):
             raise UsageError(f"unknown rates '{text}': {nearest(text, RATES)}")
-        self._alpha = _number(text, number, 0, 20) if name == "powerlaw" else 0.0
+        self._alpha = number_in(f"'{text}'", number, 0, 20) if name == "powerlaw" else 0.0
         self._topics = topics
         self._seed = seed
 
@@ -76,19 +75,9 @@ def parse_churn(text: str, duration_s: float, seed: int) -> OnOff:
         raise UsageError(
             f"churn '{text}' should be exponential:ON:OFF, in mean seconds up and down"
         )
-    on, off = (_number(text, part, 0.001, 1e9) for part in parts)
+    on, off = (number_in(f"'{text}'", part, 0.001, 1e9) for part in parts)
     if not 0 < duration_s <= 1e9:
         raise UsageError(f"--duration {duration_s:g} should be from 0 to 1e9 seconds")
     if duration_s / min(on, off) > 1e6:
         raise UsageError(f"churn '{text}' would change every node over a million times")
     return OnOff(on * 1000, off * 1000, round(duration_s * 1000), seed)
-
-
-def _number(text: str, number: str, low: float, high: float) -> float:
-    try:
-        value = float(number)
-    except ValueError:
-        value = math.nan
-    if not low <= value <= high:
-        raise UsageError(f"'{text}' needs numbers from {low:g} to {high:g} after ':'")
-    return value
