@@ -35,7 +35,9 @@ def series() -> dict[str, Series]:
 def test_a_page_with_every_claim_and_figure(tmp_path: Path, series: dict[str, Series]) -> None:
     ledger = judge(SPIDERCAST, list(SPIDERCAST.claims), "quick", series)
     topics = {"spidercast": [(5, 2), (90, 4)]}
-    write_study(tmp_path / "p.html", {SPIDERCAST: ledger}, series, "orbweaver report x", topics)
+    write_study(
+        tmp_path / "p.html", {SPIDERCAST: ledger}, series, "orbweaver report x", "feed", topics
+    )
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert page.count("<figure>") == len(SPIDERCAST.figures) + 1
     for claim in SPIDERCAST.claims:
@@ -43,6 +45,7 @@ def test_a_page_with_every_claim_and_figure(tmp_path: Path, series: dict[str, Se
     assert 'class="bad">not reproduced' in page
     assert 'class="good">reproduced' in page
     assert "orbweaver reproduce spidercast --quick --seeds 0,1,2" in page
+    assert "runs of code feed" in page
     assert not re.search(r"(src|href)=\"(?!data:)", page), "the page must be self-contained"
 
 

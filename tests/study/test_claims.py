@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from orbweaver.metrics.summary import MEANING
@@ -152,6 +153,16 @@ def test_what_vitis_claims_of_overhead(
         )  # fmt: skip
     verdicts = VITIS.judge([claim], gather(results))
     assert all(verdict.reproduced for verdict in verdicts) is holds
+
+
+def test_two_scenarios_of_one_name_are_two_series() -> None:
+    first = result("nyse", 1000, 0)
+    other = msgspec.structs.replace(first, fingerprint="abcdef012", seed=1)
+    made = gather([first, other, msgspec.structs.replace(other, seed=2)])
+    assert {label: len(one.each()) for label, one in made.items()} == {
+        "nyse": 1,
+        "nyse (abcdef)": 2,
+    }
 
 
 def test_rank_correlation() -> None:

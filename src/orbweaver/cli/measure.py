@@ -86,7 +86,7 @@ def report(
         if claims:
             ledgers[paper] = judge(paper, claims, scale, series)
     command = "orbweaver " + shlex.join(sys.argv[1:])
-    write_study(out_file, ledgers, series, command, found.topics)
+    write_study(out_file, ledgers, series, command, found.code, found.topics)
     if json:
         print_json(msgspec.to_builtins({"ledgers": list(ledgers.values()), "page": str(out_file)}))
         return

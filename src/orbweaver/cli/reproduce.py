@@ -19,6 +19,7 @@ from orbweaver.report.ledger import Ledger, judge, verdict_word, write_study
 from orbweaver.report.markdown import write_markdown
 from orbweaver.study.claims import gather
 from orbweaver.study.papers import find_paper
+from orbweaver.study.version import code_version
 
 
 def reproduce(
@@ -61,7 +62,8 @@ def reproduce(
     report_failures(swept.failures)
     series = gather(swept.results)
     ledger = judge(chosen_paper, chosen, scale, series)
-    write_study(out_file, {chosen_paper: ledger}, series, "orbweaver " + shlex.join(sys.argv[1:]))
+    command = "orbweaver " + shlex.join(sys.argv[1:])
+    write_study(out_file, {chosen_paper: ledger}, series, command, code_version())
     if markdown is not None:
         write_markdown(markdown, chosen_paper, ledger, series, machine)
     if json:

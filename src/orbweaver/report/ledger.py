@@ -12,7 +12,6 @@ from orbweaver.report import plots
 from orbweaver.report.page import Page
 from orbweaver.study.claims import Verdict
 from orbweaver.study.paper import HISTOGRAM, BySeries, Figure, Paper
-from orbweaver.study.version import code_version
 
 SETTINGS = {
     "degree_mean": ("degree", 2),
@@ -109,9 +108,11 @@ def write_study(
     ledgers: Mapping[Paper, Ledger],
     series: BySeries,
     command: str,
+    code: str,
     topics: Mapping[str, Sequence[tuple[int, int]]] | None = None,
 ) -> None:
-    """`topics` has, for some settings, (nodes, diameter) of each topic."""
+    """`code` is the version that made the runs; `topics` has, for some settings, (nodes,
+    diameter) of each topic."""
     page = Page("Orbweaver: runs and what they show", _lead(ledgers, series))
     for paper, ledger in ledgers.items():
         page.heading(f"{paper.title}: its claims, run again")
@@ -139,7 +140,7 @@ def write_study(
     page.table(*settings_rows(series))
     page.heading("Again")
     page.command(command)
-    page.write(path, f"orbweaver {__version__}, code {code_version()}")
+    page.write(path, f"orbweaver {__version__}, runs of code {code}")
 
 
 def _lead(ledgers: Mapping[Paper, Ledger], series: BySeries) -> str:

@@ -16,13 +16,15 @@ SHOWN = 4
 
 
 class Measured(msgspec.Struct, frozen=True):
+    code: str
+    """The version of the code that made the runs."""
     results: list[Result]
     topics: dict[str, list[tuple[int, int]]]
     """Setting -> (nodes, diameter) of each topic at the last snapshot of one run."""
 
 
 def read_measured(folder: Path) -> Measured:
-    runs = _read(folder, "runs", ["key", "name", "seed", "result"])
+    runs = _read(folder, "runs", ["key", "code", "name", "seed", "result"])
     results = [msgspec.json.decode(row["result"], type=Result) for row in runs]
     order = sorted(range(len(runs)), key=lambda i: (runs[i]["name"], runs[i]["seed"]))
     keys = {(runs[i]["name"], runs[i]["seed"]): runs[i]["key"] for i in order}
@@ -31,7 +33,7 @@ def read_measured(folder: Path) -> Measured:
     for label, one in list(gather(results).items())[:SHOWN]:
         first = one.results[max(one.xs)][0]
         chosen[keys[first.name, first.seed]] = label
-    return Measured(results, _topics(folder, chosen))
+    return Measured(runs[0]["code"], results, _topics(folder, chosen))
 
 
 def _topics(folder: Path, labels: dict[str, str]) -> dict[str, list[tuple[int, int]]]:

@@ -80,8 +80,13 @@ def gather(results: Iterable[Result]) -> dict[str, Series]:
     for result in results:
         label, found, x = result.name.rpartition(" @ ")
         label = label or result.name or result.overlay
+        place = float(x) if found else result.nodes
+        there = series[label].results.get(place, []) if label in series else []
+        if there and there[0].fingerprint != result.fingerprint:
+            # Another scenario of the same name, not more seeds of the first.
+            label = f"{label} ({result.fingerprint[:6]})"
         one = series.setdefault(label, Series(label, {}))
-        one.results.setdefault(float(x) if found else result.nodes, []).append(result)
+        one.results.setdefault(place, []).append(result)
     return series
 
 
