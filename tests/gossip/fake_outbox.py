@@ -40,6 +40,9 @@ class FakeOutbox:
     def send(self, to: NodeId, message: Message) -> None:
         self.sent.append((to, message))
 
+    def send_all(self, peers: Iterable[NodeId], message: Message) -> None:
+        self.sent += [(peer, message) for peer in peers]
+
     def set_timer(self, timer: Timer, delay_ms: int) -> None:
         self.timers[timer] = self.clock.now + delay_ms
 

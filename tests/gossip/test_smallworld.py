@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orbweaver.core.ids import NodeId
-from orbweaver.gossip.identifiers import HALF, SPACE, distance, node_place, topic_place
+from orbweaver.gossip.identifiers import HALF, PLACE_OF_NODE, PLACE_OF_TOPIC, SPACE, distance
 from orbweaver.gossip.smallworld import Router, SmallWorld, lookup
 
 PLACE = st.integers(0, SPACE - 1)
@@ -19,7 +19,7 @@ NODES = [NodeId(n) for n in range(400)]
 
 
 def nearest(place: int, nodes: list[NodeId]) -> NodeId:
-    return min(nodes, key=lambda node: distance(node_place(node), place))
+    return min(nodes, key=lambda node: distance(PLACE_OF_NODE[node], place))
 
 
 @given(PLACE, PLACE, PLACE)
@@ -30,17 +30,17 @@ def test_distance_is_one(a: int, b: int, c: int) -> None:
 
 
 def test_places_are_spread_evenly() -> None:
-    shares = [node_place(node) / SPACE for node in NODES]
+    shares = [PLACE_OF_NODE[node] / SPACE for node in NODES]
     assert fmean(shares) == pytest.approx(0.5, abs=0.05)
     assert len({int(10 * share) for share in shares}) == 10
-    assert topic_place("news") != topic_place("news/sport")
+    assert PLACE_OF_TOPIC["news"] != PLACE_OF_TOPIC["news/sport"]
 
 
 @given(st.sets(st.sampled_from(NODES[1:]), min_size=3, max_size=40))
 def test_successor_and_predecessor_come_first(candidates: set[NodeId]) -> None:
     me = NODES[0]
     chosen = SmallWorld(me, 2, Random(1)).choose(sorted(candidates))
-    ahead = {node: (node_place(node) - node_place(me)) % SPACE for node in candidates}
+    ahead = {node: (PLACE_OF_NODE[node] - PLACE_OF_NODE[me]) % SPACE for node in candidates}
     assert chosen[0] == min(candidates, key=ahead.__getitem__)
     assert chosen[1] == max(candidates, key=ahead.__getitem__)
     assert len(set(chosen)) == len(chosen) == min(4, len(candidates))
@@ -57,7 +57,7 @@ def test_long_links_are_harmonic() -> None:
     me = NodeId(10**6)
     nodes = [NodeId(n) for n in range(3000)]
     links = [SmallWorld(me, 1, Random(i)).choose(nodes)[2] for i in range(600)]
-    ahead = [((node_place(node) - node_place(me)) % SPACE) / SPACE for node in links]
+    ahead = [((PLACE_OF_NODE[node] - PLACE_OF_NODE[me]) % SPACE) / SPACE for node in links]
     halves = [sum(2.0**-k <= x < 2.0 ** (1 - k) for x in ahead) for k in range(1, 6)]
     expected = 600 * math.log(2) / math.log(3000)
     assert all(0.6 * expected < half < 1.5 * expected for half in halves), halves
@@ -73,8 +73,13 @@ def test_a_next_hop_is_nearer_or_none(place: int) -> None:
     me, neighbors = NODES[0], NODES[1:20]
     router = Router(me)
     assert router.next_hop(place) is None
-    router.learn(neighbors)
+    for neighbor in neighbors:
+        router.add(neighbor)
     best = nearest(place, [me, *neighbors])
+    assert router.next_hop(place) == (None if best == me else best)
+    for neighbor in neighbors[::2]:
+        router.remove(neighbor)
+    best = nearest(place, [me, *neighbors[1::2]])
     assert router.next_hop(place) == (None if best == me else best)
 
 
@@ -85,7 +90,7 @@ def test_lookups_end_at_the_nearest_node_in_few_hops() -> None:
     }
     hops = []
     for i in range(200):
-        place = topic_place(f"t{i}")
+        place = PLACE_OF_TOPIC[f"t{i}"]
         path = lookup(NODES[i % len(NODES)], place, tables.__getitem__)
         assert path[-1] == nearest(place, NODES)
         assert len(set(path)) == len(path)

@@ -26,10 +26,12 @@ class Node:
         self.outbox = FakeOutbox(clock)
         self.table: list[Descriptor] = []
         self.sample: list[Descriptor] = []
+        self.dull: set[int] = set()
+        """Who tempts nobody to choose anew."""
         context = make_context(me, self.outbox, TopicTable())
         self.tman = TMan(
-            context, lambda: entry(me), lambda: self.table, lambda: self.sample, self.refresh,
-            AGE_MAX,
+            context, lambda: entry(me), lambda: self.table, lambda: self.sample,
+            lambda entries: any(e.node not in self.dull for e in entries), self.refresh, AGE_MAX,
         )  # fmt: skip
 
     def refresh(self, candidates: dict[NodeId, Descriptor]) -> None:
@@ -109,3 +111,14 @@ def test_the_newest_word_of_a_node_counts() -> None:
     told = (entry(1, version=2, age=0), entry(2, version=3, age=10), entry(3, version=1, age=9))
     node.tman.on_exchange_reply(NodeId(9), ExchangeReply(told))
     assert [(e.version, e.age) for e in kept.values()] == [(3, 50), (3, 10), (1, 9)]
+
+
+def test_without_temptation_nothing_is_chosen_anew() -> None:
+    node = Node(5)
+    node.table, node.dull = [entry(1), entry(2)], {1, 2, 6, 7}
+    node.tman.on_exchange(NodeId(1), Exchange((entry(6),)))
+    node.tman.on_exchange_reply(NodeId(1), ExchangeReply((entry(6), entry(7))))
+    assert [e.node for e in node.table] == [1, 2]
+    node.sample = [entry(4)]
+    node.tman.on_exchange_reply(NodeId(1), ExchangeReply((entry(6),)))
+    assert [e.node for e in node.table] == [4, 6], "all are candidates when one tempts"

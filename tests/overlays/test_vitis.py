@@ -13,7 +13,7 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.params import build
 from orbweaver.core.topics import TopicTable
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.gossip.identifiers import SPACE, distance, node_place, topic_place
+from orbweaver.gossip.identifiers import PLACE_OF_NODE, PLACE_OF_TOPIC, SPACE, distance
 from orbweaver.gossip.profiles import Goodbye, Peer, Profile, Proposal
 from orbweaver.overlays.baselines.opt import Opt
 from orbweaver.overlays.baselines.rvr import Rvr
@@ -92,7 +92,7 @@ def test_a_table_has_ring_neighbours_a_long_link_and_the_best_friends() -> None:
     candidates = {NodeId(n): entry(n, "ABCDEFGH"[n % 4 : n % 4 + 3]) for n in range(1, 40)}
     chosen = list(vitis._select(candidates))
     assert len(set(chosen)) == 6
-    ahead = {n: (node_place(n) - node_place(NodeId(0))) % SPACE for n in candidates}
+    ahead = {n: (PLACE_OF_NODE[n] - PLACE_OF_NODE[NodeId(0)]) % SPACE for n in candidates}
     assert chosen[:2] == [min(ahead, key=ahead.get), max(ahead, key=ahead.get)]
     mine = TABLE.interest("ABCD")
     friends = [overlap(mine, candidates[n].interest) for n in chosen[3:]]
@@ -140,17 +140,17 @@ def gateways(me: int, **peers: Proposal) -> tuple[Gateways, dict[NodeId, Peer]]:
         peer.shared = ("A",)
         peer.proposals["A"] = proposal
         known[peer.node] = peer
-    made = Gateways(NodeId(me), 5, lambda topic: known, known.__contains__)
+    made = Gateways(NodeId(me), 5, lambda topic: known.values(), known.__contains__)
     made.follow(["A"])
     return made, known
 
 
 def by_distance(count: int) -> list[NodeId]:
     """Nodes, the nearest to A's place first."""
-    place = topic_place("A")
+    place = PLACE_OF_TOPIC["A"]
     return sorted(
         (NodeId(n) for n in range(100, 100 + count)),
-        key=lambda n: distance(node_place(n), place),
+        key=lambda n: distance(PLACE_OF_NODE[n], place),
     )
 
 
@@ -215,9 +215,31 @@ def test_only_changes_are_told_and_everything_to_a_newcomer() -> None:
 def test_a_lost_neighbour_takes_its_proposal_along() -> None:
     made, known = gateways(FAR, **{f"n{NEAR}": own(NEAR), f"n{MIDDLE}": own(MIDDLE)})
     made.update(["A"])
-    made.lost(known.pop(NEAR))
+    lost = known.pop(NEAR)
+    made.lost(lost, lost.shared)
     made.update(["A"])
     assert made.proposals["A"].gateway == MIDDLE
+
+
+def test_only_what_can_be_better_is_reckoned_with() -> None:
+    made, known = gateways(FAR, **{f"n{MIDDLE}": own(MIDDLE), f"n{FURTHER}": own(FURTHER)})
+    made.update(["A"])
+    made.heard(known[FURTHER], [Proposal("A", FURTHER, NodeId(1), 1)])
+    assert not made.update(["A"]), "further from the place than what we have"
+    made.heard(known[FURTHER], [Proposal("A", NEAR, NodeId(1), 1)])
+    assert made.update(["A"])
+    assert made.proposals["A"] == Proposal("A", NEAR, FURTHER, 2)
+    made.heard(known[FURTHER], [own(FURTHER)])
+    assert made.update(["A"]), "what it told us before holds no longer"
+    assert made.proposals["A"].gateway == MIDDLE
+
+
+def test_a_neighbour_that_wants_more_is_told_what_it_lacks() -> None:
+    made, known = gateways(FAR, **{f"n{NEAR}": own(NEAR)})
+    made.update(["A"])
+    made.news_for(known[NEAR], whole=False)
+    made.owe(known[NEAR])
+    assert made.news_for(known[NEAR], whole=False) == (Proposal("A", NEAR, NEAR, 1),)
 
 
 def test_topics_come_and_go() -> None:
@@ -226,8 +248,9 @@ def test_topics_come_and_go() -> None:
     made.update(["A", "B"])
     assert made.gateway_of() == ["A", "B"]
     made.follow(["B"])
-    made.update(["B"])
+    assert made.update(["B"]), "a topic less is a change"
     assert made.gateway_of() == ["B"]
+    assert not made.update(["B"])
 
 
 # -- links and profiles (Algorithms 6 and 7)

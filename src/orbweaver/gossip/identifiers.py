@@ -6,7 +6,7 @@ topic is, and they are spread evenly.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from typing import TypeVar
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.seeds import derive
@@ -14,15 +14,29 @@ from orbweaver.core.seeds import derive
 SPACE = 1 << 64
 HALF = SPACE >> 1
 
-
-@lru_cache(maxsize=1 << 20)
-def node_place(node: NodeId) -> int:
-    return derive("node", node)
+Named = TypeVar("Named", bound=int | str)
 
 
-@lru_cache(maxsize=1 << 20)
-def topic_place(topic: Topic) -> int:
-    return derive("topic", topic)
+class Places(dict[Named, int]):
+    """Name -> place, reckoned when it is first asked for. A dict, since nothing is asked
+    for more often."""
+
+    SIZE_MAX = 1 << 20
+    """Strangers may name any number of nodes and topics; beyond this, begin anew."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self._kind = kind
+
+    def __missing__(self, name: Named) -> int:
+        if len(self) >= self.SIZE_MAX:
+            self.clear()
+        place = self[name] = derive(self._kind, name)
+        return place
+
+
+PLACE_OF_NODE: Places[NodeId] = Places("node")
+PLACE_OF_TOPIC: Places[Topic] = Places("topic")
 
 
 def distance(a: int, b: int) -> int:

@@ -8,6 +8,7 @@ entries, of nodes that are gone, are pushed out by young ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 from typing import ClassVar
 
 from orbweaver.core.ids import NodeId
@@ -93,12 +94,15 @@ class Newscast:
                 continue
             born = now - entry.age
             known = view.get(entry.node)
-            if known is None or (known[1].version, known[0]) < (entry.version, born):
+            if (
+                known is None
+                or entry.version > known[1].version
+                or (entry.version == known[1].version and born > known[0])
+            ):
                 view[entry.node] = (born, entry)
         if len(view) > self._view_size:
-            youngest = sorted(view.items(), key=_birth, reverse=True)[: self._view_size]
-            self._view = dict(youngest)
+            youngest = sorted(view.values(), key=_birth, reverse=True)[: self._view_size]
+            self._view = {held[1].node: held for held in youngest}
 
 
-def _birth(item: tuple[NodeId, tuple[int, Descriptor]]) -> int:
-    return item[1][0]
+_birth = itemgetter(0)

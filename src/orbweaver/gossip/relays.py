@@ -14,7 +14,7 @@ from typing import ClassVar
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Message, Purpose
 from orbweaver.core.overlay import Context
-from orbweaver.gossip.identifiers import topic_place
+from orbweaver.gossip.identifiers import PLACE_OF_TOPIC
 
 PERIODS_MAX = 3
 """A request that is not repeated for so many periods has lapsed."""
@@ -55,6 +55,8 @@ class Relays:
         self._next_hop = next_hop
         self._period_ms = period_ms
         self._due = 0
+        self._rerouted = False
+        """A next hop has come or gone since all were looked up."""
         self._wanted: dict[Topic, None] = {}
         self.branches: dict[Topic, Branch] = {}
         self._below: dict[NodeId, dict[Topic, None]] = {}
@@ -78,7 +80,13 @@ class Relays:
         return found
 
     def step(self) -> None:
-        """Once a cycle; does its work once a period."""
+        """Once a cycle: ask elsewhere where the way is another now. Once a period: repeat
+        all requests, and drop those that have lapsed."""
+        if self._rerouted:
+            self._rerouted = False
+            hop = self._next_hop
+            moved = [t for t, b in self.branches.items() if hop(PLACE_OF_TOPIC[t]) != b.parent]
+            self._ask(moved)
         now = self._context.outbox.now()
         if now < self._due:
             return
@@ -87,7 +95,12 @@ class Relays:
             for child in [c for c, until in branch.children.items() if until <= now]:
                 del branch.children[child]
         self._let_go(list(self.branches))
-        self._ask(list(self.branches))
+        for parent, topics in self._below.items():
+            self._context.outbox.send(parent, Relay(tuple(topics)))
+
+    def reroute(self) -> None:
+        """There is a new neighbour, which may be a better next hop for some topics."""
+        self._rerouted = True
 
     def on_relay(self, sender: NodeId, message: Relay) -> None:
         until = self._context.outbox.now() + PERIODS_MAX * self._period_ms
@@ -107,12 +120,10 @@ class Relays:
         self._let_go(message.topics)
 
     def lost(self, peer: NodeId) -> None:
-        """A neighbour has gone: ask somebody else where it was the parent. Where it was a
-        child its request lapses."""
-        orphaned = self._below.pop(peer, {})
-        for topic in orphaned:
+        """A neighbour has gone; where it was a child its request lapses."""
+        for topic in self._below.pop(peer, ()):
             self.branches[topic].parent = None
-        self._ask(orphaned)
+            self._rerouted = True
 
     def _ask(self, topics: Iterable[Topic]) -> None:
         """One message to each next hop, for all topics that go there."""
@@ -122,7 +133,7 @@ class Relays:
             branch = self.branches.get(topic)
             if branch is None:
                 branch = self.branches[topic] = Branch()
-            hop = self._next_hop(topic_place(topic))
+            hop = self._next_hop(PLACE_OF_TOPIC[topic])
             if hop != branch.parent:
                 if branch.parent is not None:
                     left.setdefault(branch.parent, []).append(topic)
@@ -152,7 +163,10 @@ class Relays:
 
     def _hang(self, topic: Topic, branch: Branch, parent: NodeId | None) -> None:
         if branch.parent is not None:
-            self._below.get(branch.parent, {}).pop(topic, None)
+            below = self._below[branch.parent]
+            del below[topic]
+            if not below:
+                del self._below[branch.parent]
         branch.parent = parent
         if parent is not None:
             self._below.setdefault(parent, {})[topic] = None

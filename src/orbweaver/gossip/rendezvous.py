@@ -6,7 +6,6 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import Claims, Context
 from orbweaver.gossip.dispatch import Handler
 from orbweaver.gossip.profiles import Peer
@@ -28,9 +27,8 @@ class RendezvousOverlay(TableOverlay):
     def __init__(self, context: Context, params: RendezvousParams, long_links: int) -> None:
         super().__init__(context, params)
         self.world = SmallWorld(context.me, long_links, context.rng)
-        self.relays = Relays(context, self._next_hop, params.relay_ms)
         self._router = Router(context.me)
-        self._routes_stale = False
+        self.relays = Relays(context, self._router.next_hop, params.relay_ms)
 
     @classmethod
     def claims(cls, params: RendezvousParams) -> Claims:
@@ -45,16 +43,13 @@ class RendezvousOverlay(TableOverlay):
         relayed = sum(topic not in self._sharing for topic in self.relays.branches)
         return super().status() | {"relay_of": relayed}
 
-    def _peers_changed(self, peer: Peer) -> None:
-        self._routes_stale = True
-        if peer.node not in self.peers and self._running:
-            self.relays.lost(peer.node)
+    def _linked(self, peer: Peer) -> None:
+        self._router.add(peer.node)
+        self.relays.reroute()
 
-    def _next_hop(self, place: int) -> NodeId | None:
-        if self._routes_stale:
-            self._routes_stale = False
-            self._router.learn(self.peers)
-        return self._router.next_hop(place)
+    def _unlinked(self, peer: Peer) -> None:
+        self._router.remove(peer.node)
+        self.relays.lost(peer.node)
 
     handlers: ClassVar[dict[type, Handler]] = {
         **TableOverlay.handlers,

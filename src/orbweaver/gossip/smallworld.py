@@ -8,49 +8,49 @@ short: O(log^2 N / k) hops with k long links.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from random import Random
 
 from orbweaver.core.ids import NodeId
-from orbweaver.gossip.identifiers import SPACE, distance, node_place
+from orbweaver.gossip.identifiers import PLACE_OF_NODE, SPACE
 
 
 class SmallWorld:
     """Chooses a node's ring neighbours and long links among candidates."""
 
     def __init__(self, me: NodeId, long_links: int, rng: Random) -> None:
-        self._here = node_place(me)
+        self._here = PLACE_OF_NODE[me]
         # Drawn once: a link that is drawn anew in each cycle would never stay.
         self._draws = [rng.random() for _ in range(long_links)]
-        self._ahead, self._behind = SPACE, -1
-        self._long: list[tuple[int, int]] = []
-        """(length wanted, how far the link that was chosen is off)"""
+        self._open = [0]
+        """Where a node would be chosen over those that were chosen last: from the first of
+        these distances to the second, from the third to the fourth, and so on."""
 
     def choose(self, candidates: Iterable[NodeId]) -> list[NodeId]:
         """Successor, predecessor, long links; each node once."""
         here = self._here
         # By how far ahead of us they stand: the last is the nearest from behind.
-        order = sorted([((node_place(node) - here) % SPACE, node) for node in candidates])
+        order = sorted([((PLACE_OF_NODE[node] - here) % SPACE, node) for node in candidates])
         if len(order) <= 2:
-            self._ahead, self._behind, self._long = SPACE, -1, []
+            self._open = [0]
             return [node for _, node in order]
         (ahead, successor), *rest, (behind, predecessor) = order
-        self._ahead, self._behind, self._long = ahead, behind, []
+        better = [(0, ahead), (behind + 1, SPACE)]
         chosen = [successor, predecessor]
         for length in self._lengths(2 * SPACE / max(1, ahead + SPACE - behind)):
             if rest:
                 place, node = _take_nearest(rest, length)
-                self._long.append((length, abs(place - length)))
+                error = abs(place - length)
+                better.append((length - error + 1, length + error))
                 chosen.append(node)
+        self._open = _union(better)
         return chosen
 
     def improves(self, node: NodeId) -> bool:
         """Would this one take a place among those chosen last?"""
-        place = (node_place(node) - self._here) % SPACE
-        if place < self._ahead or place > self._behind:
-            return True
-        return any(abs(place - length) < error for length, error in self._long)
+        return bisect_right(self._open, (PLACE_OF_NODE[node] - self._here) % SPACE) % 2 == 1
 
     def _lengths(self, nodes: float) -> list[int]:
         """Of the long links, on a circle of about so many nodes: the share of the circle is
@@ -59,6 +59,19 @@ class SmallWorld:
         its logarithm counts."""
         size = math.log(max(2.0, nodes))
         return [int(math.exp(size * (draw - 1.0)) * (SPACE - 1)) for draw in self._draws]
+
+
+def _union(spans: list[tuple[int, int]]) -> list[int]:
+    """The bounds, in order, of what is in any of these spans (from, below)."""
+    bounds: list[int] = []
+    for start, end in sorted(spans):
+        if start >= end:
+            continue
+        if bounds and start <= bounds[-1]:
+            bounds[-1] = max(bounds[-1], end)
+        else:
+            bounds += (start, end)
+    return bounds
 
 
 def _take_nearest(order: list[tuple[int, NodeId]], length: int) -> tuple[int, NodeId]:
@@ -75,24 +88,38 @@ class Router:
     we are."""
 
     def __init__(self, me: NodeId) -> None:
-        self._here = node_place(me)
-        self._places: list[int] = []
-        self._nodes: list[NodeId] = []
+        self._me = me
+        self._order = [(PLACE_OF_NODE[me], me)]
+        self._bounds: list[int] = []
+        self._owners: list[NodeId] = []
+        """Below the first bound every place is the first owner's, and so on round. Empty
+        when it has to be reckoned anew."""
 
-    def learn(self, neighbors: Iterable[NodeId]) -> None:
-        pairs = sorted((node_place(node), node) for node in neighbors)
-        self._places = [place for place, _ in pairs]
-        self._nodes = [node for _, node in pairs]
+    def add(self, neighbor: NodeId) -> None:
+        insort(self._order, (PLACE_OF_NODE[neighbor], neighbor))
+        self._owners = []
+
+    def remove(self, neighbor: NodeId) -> None:
+        del self._order[bisect_left(self._order, (PLACE_OF_NODE[neighbor], neighbor))]
+        self._owners = []
 
     def next_hop(self, place: int) -> NodeId | None:
         """None means that the place is ours: nobody we know of is nearer."""
-        places = self._places
-        if not places:
-            return None
-        after = bisect_left(places, place) % len(places)
-        ahead, behind = distance(places[after], place), distance(places[after - 1], place)
-        best = after if ahead <= behind else after - 1
-        return self._nodes[best] if min(ahead, behind) < distance(self._here, place) else None
+        if not self._owners:
+            self._divide()
+        best = self._owners[bisect_right(self._bounds, place)]
+        return None if best == self._me else best
+
+    def _divide(self) -> None:
+        """The circle is divided halfway between each node and the next."""
+        places = [place for place, _ in self._order]
+        nodes = [node for _, node in self._order]
+        halfway = [(a + b) // 2 for a, b in pairwise(places)]
+        across = (places[-1] + places[0] + SPACE) // 2
+        if across < SPACE:
+            self._bounds, self._owners = [*halfway, across], [*nodes, nodes[0]]
+        else:
+            self._bounds, self._owners = [across - SPACE, *halfway], [nodes[-1], *nodes]
 
 
 def lookup(
@@ -103,7 +130,8 @@ def lookup(
     path = [start]
     while len(path) <= limit:
         router = Router(path[-1])
-        router.learn(neighbors(path[-1]))
+        for neighbor in neighbors(path[-1]):
+            router.add(neighbor)
         following = router.next_hop(place)
         if following is None:
             break

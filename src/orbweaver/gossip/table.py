@@ -9,7 +9,7 @@ events go, is the business of the subclass.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
@@ -61,7 +61,7 @@ class TableOverlay(DispatchingOverlay):
         self.version = 0
         self.peers: dict[NodeId, Peer] = {}
         """Everybody linked to: in our table, or with us in theirs."""
-        self._sharing: dict[Topic, dict[NodeId, Peer]] = {}
+        self._sharing: dict[Topic, list[Peer]] = {}
         """Topic of ours -> the peers that share it."""
         self._subscribed: dict[Topic, int] = {}
         """Topic -> since when."""
@@ -75,6 +75,7 @@ class TableOverlay(DispatchingOverlay):
             self._describe_self,
             self._table,
             self.newscast.entries,
+            self._tempting,
             self._refresh_table,
             params.age_max * params.cycle_ms,
         )
@@ -117,6 +118,7 @@ class TableOverlay(DispatchingOverlay):
     def wake(self, timer: Timer) -> None:
         """One cycle: Algorithm 1, line 5."""
         self.context.outbox.set_timer(self.TIMER, self.params.cycle_ms)
+        self._drop_silent()
         self.newscast.step()
         self.tman.step(self.newscast.contacts())
         self._cycle()
@@ -142,9 +144,9 @@ class TableOverlay(DispatchingOverlay):
     def _select(self, candidates: dict[NodeId, Descriptor]) -> Collection[NodeId]:
         """The new routing table, of at most `table_size` entries."""
 
-    def _tempts(self, entry: Descriptor) -> bool:
-        """Whether a node that is not in the table might find a place there: choosing takes
-        longer than asking."""
+    def _tempted(self, candidates: Iterable[Descriptor]) -> bool:
+        """Whether any of these, who are not in the table, might find a place there: choosing
+        takes longer than asking."""
         return True
 
     @abstractmethod
@@ -154,8 +156,14 @@ class TableOverlay(DispatchingOverlay):
     def _cycle(self) -> None:
         """What else is done in each cycle, before profiles are sent."""
 
-    def _peers_changed(self, peer: Peer) -> None:
-        """A link has come or gone, or its far end's interest is another."""
+    def _linked(self, peer: Peer) -> None:
+        """A link has come."""
+
+    def _unlinked(self, peer: Peer) -> None:
+        """A link has gone."""
+
+    def _reindexed(self, peer: Peer, before: Collection[Topic]) -> None:
+        """A neighbour's interest is another; what we shared with it before."""
 
     def _heard(self, peer: Peer, proposals: Collection[Proposal]) -> None:
         """A neighbour's profile brought these."""
@@ -167,7 +175,7 @@ class TableOverlay(DispatchingOverlay):
     def _interested(self, topic: Topic) -> Collection[NodeId]:
         """The neighbours that want a topic, whether or not we do."""
         if topic in self._sharing:
-            return self._sharing[topic].keys()
+            return [peer.node for peer in self._sharing[topic]]
         bit = self.context.topics.bit(topic)
         return [peer.node for peer in self.peers.values() if peer.interest.mask & bit]
 
@@ -175,7 +183,7 @@ class TableOverlay(DispatchingOverlay):
         self.interest = self.context.topics.interest([*self._subscribed, *self._published])
         self.version += 1
         self._settled = False
-        self._sharing = {topic: {} for topic in self.interest}
+        self._sharing = {topic: [] for topic in self.interest}
         for peer in self.peers.values():
             peer.introduced = False
             self._index(peer)
@@ -193,11 +201,14 @@ class TableOverlay(DispatchingOverlay):
             if peer.chosen
         ]
 
+    def _tempting(self, candidates: Iterable[Descriptor]) -> bool:
+        if not self._settled:
+            return True
+        peers = self.peers
+        others = [e for e in candidates if e.node not in peers or not peers[e.node].chosen]
+        return self._tempted(others)
+
     def _refresh_table(self, candidates: dict[NodeId, Descriptor]) -> None:
-        if self._settled and not any(
-            self._tempts(entry) for node, entry in candidates.items() if not self._has_chosen(node)
-        ):
-            return  # as nearly always, once the overlay has formed
         self._settled = True
         chosen = dict.fromkeys(self._select(candidates))
         for peer in [p for p in self.peers.values() if p.chosen and p.node not in chosen]:
@@ -212,7 +223,7 @@ class TableOverlay(DispatchingOverlay):
                 heard_ms = self.context.outbox.now() - entry.age
                 known = self._link(Peer(node, entry.interest, entry.version, heard_ms))
                 known.chosen = True
-                self._send_profile(known)
+                self._introduce(known)
             else:
                 known.chosen = True
                 if entry.version > known.version:
@@ -224,22 +235,31 @@ class TableOverlay(DispatchingOverlay):
 
     # -- profiles (Algorithms 6 and 7)
 
-    def _exchange_profiles(self) -> None:
+    def _drop_silent(self) -> None:
         stale = self.context.outbox.now() - self.params.age_max * self.params.cycle_ms
-        for peer in list(self.peers.values()):
-            if peer.heard_ms < stale:
-                self.lost(peer.node)
-            else:
-                self._send_profile(peer)
+        for peer in [p for p in self.peers.values() if p.heard_ms < stale]:
+            self.lost(peer.node)
 
-    def _send_profile(self, peer: Peer) -> None:
-        if peer.introduced:
-            news = self._proposals_for(peer, False)
-            profile = Profile(peer.chosen, None, self.version, news)
-        else:
-            peer.introduced = True
-            news = self._proposals_for(peer, True)
-            profile = Profile(peer.chosen, self.interest, self.version, news)
+    def _exchange_profiles(self) -> None:
+        quiet: tuple[list[NodeId], list[NodeId]] = ([], [])
+        """Those to whom there is nothing to say but that we are alive, most of the time all:
+        not in our table, and in it."""
+        for peer in self.peers.values():
+            if not peer.introduced:
+                self._introduce(peer)
+            elif news := self._proposals_for(peer, False):
+                profile = Profile(peer.chosen, None, self.version, news)
+                self.context.outbox.send(peer.node, profile)
+            else:
+                quiet[peer.chosen].append(peer.node)
+        for chosen, nodes in zip((False, True), quiet, strict=True):
+            if nodes:
+                self.context.outbox.send_all(nodes, Profile(chosen, None, self.version, ()))
+
+    def _introduce(self, peer: Peer) -> None:
+        peer.introduced = True
+        news = self._proposals_for(peer, True)
+        profile = Profile(peer.chosen, self.interest, self.version, news)
         self.context.outbox.send(peer.node, profile)
 
     def on_profile(self, sender: NodeId, message: Profile) -> None:
@@ -252,7 +272,7 @@ class TableOverlay(DispatchingOverlay):
             now = self.context.outbox.now()
             peer = self._link(Peer(sender, message.interest, message.version, now))
             peer.chooses = True
-            self._send_profile(peer)
+            self._introduce(peer)
         peer.heard_ms = self.context.outbox.now()
         peer.chooses = message.chosen
         if message.interest is not None and message.version > peer.version:
@@ -277,33 +297,35 @@ class TableOverlay(DispatchingOverlay):
         self.peers[peer.node] = peer
         self.context.outbox.link_up(peer.node)
         self._index(peer)
-        self._peers_changed(peer)
+        self._linked(peer)
         return peer
 
     def _unlink(self, peer: Peer) -> None:
         del self.peers[peer.node]
         self._settled = self._settled and not peer.chosen
         self.context.outbox.link_down(peer.node)
-        for topic in peer.shared:
-            self._sharing[topic].pop(peer.node, None)
-        self._peers_changed(peer)
+        self._unindex(peer)
+        self._unlinked(peer)
 
     def _update_interest(self, peer: Peer, interest: Interest, version: int) -> None:
         peer.version = version
         if interest != peer.interest:
             peer.interest = interest
             self._settled = False
+            before = peer.shared
+            self._unindex(peer)
             self._index(peer)
-            self._peers_changed(peer)
+            self._reindexed(peer, before)
+
+    def _unindex(self, peer: Peer) -> None:
+        for topic in peer.shared:
+            self._sharing[topic].remove(peer)
 
     def _index(self, peer: Peer) -> None:
-        for topic in peer.shared:
-            if topic in self._sharing:
-                self._sharing[topic].pop(peer.node, None)
         shared = self.context.topics.of_mask(self.interest.mask & peer.interest.mask)
         peer.shared = shared.topics
         for topic in peer.shared:
-            self._sharing[topic][peer.node] = peer
+            self._sharing[topic].append(peer)
 
     handlers: ClassVar[dict[type[Message], Handler]] = {
         News: lambda node, *m: node.newscast.on_news(*m),

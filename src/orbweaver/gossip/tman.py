@@ -36,15 +36,18 @@ class TMan:
         describe_self: Callable[[], Descriptor],
         table: Callable[[], Collection[Descriptor]],
         sample: Callable[[], Iterable[Descriptor]],
+        tempting: Callable[[Iterable[Descriptor]], bool],
         refresh: Callable[[dict[NodeId, Descriptor]], None],
         age_max: int,
     ) -> None:
         """`table` gives the routing table; `refresh` is told the candidates, of whom it
-        makes a new one. Entries older than `age_max` (ms) are of nodes that have gone."""
+        makes a new one, but only if any of those that are new to it are `tempting`. Entries
+        older than `age_max` (ms) are of nodes that have gone."""
         self._context = context
         self._describe_self = describe_self
         self._table = table
         self._sample = sample
+        self._tempting = tempting
         self._refresh = refresh
         self._age_max = age_max
 
@@ -61,10 +64,11 @@ class TMan:
         buffer = self._buffer(self._table())
         reply = ExchangeReply((self._describe_self(), *buffer.values()))
         self._context.outbox.send(sender, reply)
-        self._merge(buffer, message.buffer)
+        self._merge(message.buffer)
 
     def on_exchange_reply(self, sender: NodeId, message: ExchangeReply) -> None:
-        self._merge(self._buffer(self._table()), message.buffer)
+        # The sample is looked at here: once a cycle is enough.
+        self._merge(message.buffer, self._sample())
 
     def _buffer(self, table: Collection[Descriptor]) -> dict[NodeId, Descriptor]:
         """The sample and the table; of what is in both, what the table knows."""
@@ -73,11 +77,13 @@ class TMan:
             buffer[entry.node] = entry
         return buffer
 
-    def _merge(self, buffer: dict[NodeId, Descriptor], received: Iterable[Descriptor]) -> None:
+    def _merge(self, received: Iterable[Descriptor], sample: Iterable[Descriptor] = ()) -> None:
         age_max, me = self._age_max, self._context.me
-        for entry in received:
-            if entry.age > age_max or entry.node == me:
-                continue
+        young = [e for e in received if e.age <= age_max and e.node != me]
+        if not self._tempting(young) and not self._tempting(sample):
+            return  # as nearly always, once the overlay has formed
+        buffer = self._buffer(self._table())
+        for entry in young:
             known = buffer.get(entry.node)
             if (
                 known is None

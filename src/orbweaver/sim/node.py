@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from orbweaver.core.ids import NodeId, Topic
@@ -53,6 +53,20 @@ class SimNode:
             self._engine.schedule(delay, world.nodes[to].receive_here, self.me, message)
         else:
             world.suffer(self.me, to, message, delay)
+
+    def send_all(self, peers: Iterable[NodeId], message: Message) -> None:
+        world = self._world
+        if world.encode is not None or world.faults is not None:
+            for peer in peers:
+                self.send(peer, message)
+            return
+        # The same again without what does not apply: heartbeats are half of all messages.
+        me, nodes, latency, schedule = self.me, world.nodes, world.latency, self._engine.schedule
+        sent = 0
+        for peer in peers:
+            schedule(latency(me, peer), nodes[peer].receive_here, me, message)
+            sent += 1
+        self._count[type(message)] += sent
 
     def set_timer(self, timer: Timer, delay_ms: int) -> None:
         self._serial += 1

@@ -7,7 +7,7 @@ wire.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from random import Random
 
 from orbweaver.core.ids import NodeId, Topic
@@ -38,6 +38,10 @@ class PumpNode:
 
     def send(self, to: NodeId, message: Message) -> None:
         self._pump.post(self._me, to, self.codec.encode(message))
+
+    def send_all(self, peers: Iterable[NodeId], message: Message) -> None:
+        for peer in peers:
+            self.send(peer, message)
 
     def set_timer(self, timer: Timer, delay_ms: int) -> None:
         self.timers.pop(timer, None)

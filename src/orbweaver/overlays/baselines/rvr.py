@@ -6,7 +6,7 @@ topic's place, and events go over the tree that these ways make.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import ClassVar
 
 from orbweaver.core.ids import NodeId, Topic
@@ -28,12 +28,15 @@ class Rvr(RendezvousOverlay):
     def _select(self, candidates: dict[NodeId, Descriptor]) -> Collection[NodeId]:
         return self.world.choose(candidates)
 
-    def _tempts(self, entry: Descriptor) -> bool:
-        return self.world.improves(entry.node)
+    def _tempted(self, candidates: Iterable[Descriptor]) -> bool:
+        return any(self.world.improves(entry.node) for entry in candidates)
 
     def _targets(self, topic: Topic) -> Collection[NodeId]:
         return self.relays.peers(topic)
 
+    def _interest_changed(self) -> None:
+        super()._interest_changed()
+        self.relays.want(self.interest)
+
     def _cycle(self) -> None:
-        self.relays.want(self._sharing)
         self.relays.step()

@@ -7,10 +7,10 @@ where they have, rather than all in each cycle.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.gossip.identifiers import distance, node_place, topic_place
+from orbweaver.gossip.identifiers import PLACE_OF_NODE, PLACE_OF_TOPIC, distance
 from orbweaver.gossip.profiles import Peer, Proposal
 
 
@@ -19,7 +19,7 @@ class Gateways:
         self,
         me: NodeId,
         hops_max: int,
-        sharing: Callable[[Topic], Mapping[NodeId, Peer]],
+        sharing: Callable[[Topic], Iterable[Peer]],
         is_neighbor: Callable[[NodeId], bool],
     ) -> None:
         """`sharing` gives the neighbours that want a topic."""
@@ -28,6 +28,9 @@ class Gateways:
         self._sharing = sharing
         self._is_neighbor = is_neighbor
         self.proposals: dict[Topic, Proposal] = {}
+        self._reach: dict[Topic, int] = {}
+        """How far the gateway that we propose is from the topic's place."""
+        self._changed = False
         self._stale: dict[Topic, None] = {}
         self._news: dict[NodeId, dict[Topic, None]] = {}
         """Neighbour -> topics of which it does not have our present proposal."""
@@ -36,25 +39,38 @@ class Gateways:
         """Our interest is now this."""
         for topic in [t for t in self.proposals if t not in topics]:
             del self.proposals[topic]
+            self._changed = True
         for topic in topics:
             self._stale[topic] = None
 
     def heard(self, peer: Peer, proposals: Iterable[Proposal]) -> None:
-        for proposal in proposals:
-            peer.proposals[proposal.topic] = proposal
-            self._stale[proposal.topic] = None
+        for new in proposals:
+            topic = new.topic
+            peer.proposals[topic] = new
+            ours = self.proposals.get(topic)
+            if ours is None or ours.parent == peer.node:
+                self._stale[topic] = None
+            elif new.gateway == ours.gateway:
+                if new.hops + 1 < ours.hops:
+                    self._stale[topic] = None
+            elif distance(PLACE_OF_NODE[new.gateway], PLACE_OF_TOPIC[topic]) < self._reach[topic]:
+                self._stale[topic] = None
 
-    def update(self, interest: Collection[Topic]) -> None:
-        """Algorithm 5, for the topics where it can make a difference."""
+    def update(self, interest: Collection[Topic]) -> bool:
+        """Algorithm 5, for the topics where it can make a difference. Has anything changed
+        since the last time?"""
         stale, self._stale = self._stale, {}
+        changed, self._changed = self._changed, False
         for topic in stale:
             if topic not in interest:
                 continue
-            proposal = self._propose(topic)
+            proposal, self._reach[topic] = self._propose(topic)
             if proposal != self.proposals.get(topic):
                 self.proposals[topic] = proposal
-                for node in self._sharing(topic):
-                    self._news.setdefault(node, {})[topic] = None
+                changed = True
+                for peer in self._sharing(topic):
+                    self._news.setdefault(peer.node, {})[topic] = None
+        return changed
 
     def gateway_of(self) -> list[Topic]:
         """The topics for which we are a gateway."""
@@ -67,30 +83,36 @@ class Gateways:
             return ()
         return tuple([self.proposals[t] for t in topics if t in self.proposals])
 
-    def lost(self, peer: Peer) -> None:
-        """A neighbour has gone: what it told us holds no longer. One that comes brings its
-        proposals along, so that nothing needs to be done for it."""
+    def owe(self, peer: Peer) -> None:
+        """A neighbour does not have our proposals for what we share with it."""
+        self._news[peer.node] = dict.fromkeys(peer.shared)
+
+    def lost(self, peer: Peer, topics: Iterable[Topic]) -> None:
+        """A neighbour has gone, or wants other topics than these: what it told us holds no
+        longer. One that comes brings its proposals along, so that nothing needs to be done
+        for it."""
         self._news.pop(peer.node, None)
-        for topic in peer.shared:
+        for topic in topics:
             proposal = self.proposals.get(topic)
             if proposal is not None and proposal.parent == peer.node:
                 self._stale[topic] = None
 
-    def _propose(self, topic: Topic) -> Proposal:
-        place = topic_place(topic)
+    def _propose(self, topic: Topic) -> tuple[Proposal, int]:
+        """And how far its gateway is from the topic's place."""
+        place = PLACE_OF_TOPIC[topic]
         best = Proposal(topic, self._me, self._me, 0)
-        nearest = distance(node_place(self._me), place)
-        for node, peer in self._sharing(topic).items():
-            new = peer.proposals.get(topic)
+        nearest = distance(PLACE_OF_NODE[self._me], place)
+        for peer in self._sharing(topic):
+            node, new = peer.node, peer.proposals.get(topic)
             # What came from us, or from somebody who tells us directly, is no news.
             if new is None or new.parent == self._me:
                 continue
             if new.parent != node and self._is_neighbor(new.parent):
                 continue
             hops = new.hops + 1
-            far = distance(node_place(new.gateway), place)
+            far = distance(PLACE_OF_NODE[new.gateway], place)
             if far < nearest and hops < self._hops_max:
                 best, nearest = Proposal(topic, new.gateway, node, hops), far
             elif new.gateway == best.gateway and hops < best.hops:
                 best = Proposal(topic, new.gateway, node, hops)
-        return best
+        return best, nearest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
@@ -58,7 +58,7 @@ class Vitis(RendezvousOverlay):
         self.gateways = Gateways(
             context.me,
             params.gateway_hops,
-            lambda topic: self._sharing.get(topic, {}),
+            lambda topic: self._sharing.get(topic, ()),
             self.peers.__contains__,
         )
         self._worst_friend = -1.0
@@ -88,10 +88,19 @@ class Vitis(RendezvousOverlay):
         self._worst_friend = -friends[-1][0] if friends and full else -1.0
         return [*chosen, *(node for _, _, _, node in friends)]
 
-    def _tempts(self, entry: Descriptor) -> bool:
-        if self._utility(self.interest, entry.interest) > self._worst_friend:
-            return True
-        return self.world.improves(entry.node)
+    def _tempted(self, candidates: Iterable[Descriptor]) -> bool:
+        # Asked more often than anything else. Hardly anybody shares as many topics as it
+        # takes for a friend even if it wanted no others: that is asked first.
+        mine, worst, improves = self.interest, self._worst_friend, self.world.improves
+        mask, least = mine.mask, worst * len(mine) if self.rates is None else -1.0
+        for entry in candidates:
+            if (mask & entry.interest.mask).bit_count() > least and (
+                self._utility(mine, entry.interest) > worst
+            ):
+                return True
+            if improves(entry.node):
+                return True
+        return False
 
     def _utility(self, mine: Interest, other: Interest) -> float:
         """Equation 1."""
@@ -104,18 +113,21 @@ class Vitis(RendezvousOverlay):
         return dict.fromkeys([*self._interested(topic), *self.relays.peers(topic)])
 
     def _cycle(self) -> None:
-        self.gateways.update(self._sharing)
-        self.relays.want(self.gateways.gateway_of())
+        if self.gateways.update(self._sharing):
+            self.relays.want(self.gateways.gateway_of())
         self.relays.step()
 
     def _interest_changed(self) -> None:
         super()._interest_changed()
         self.gateways.follow(self._sharing)
 
-    def _peers_changed(self, peer: Peer) -> None:
-        super()._peers_changed(peer)
-        if peer.node not in self.peers:
-            self.gateways.lost(peer)
+    def _unlinked(self, peer: Peer) -> None:
+        super()._unlinked(peer)
+        self.gateways.lost(peer, peer.shared)
+
+    def _reindexed(self, peer: Peer, before: Collection[Topic]) -> None:
+        self.gateways.lost(peer, before)
+        self.gateways.owe(peer)
 
     def _heard(self, peer: Peer, proposals: Collection[Proposal]) -> None:
         self.gateways.heard(peer, proposals)
