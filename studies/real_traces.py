@@ -11,24 +11,19 @@ study can be interrupted.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
-from pyspark.sql import SparkSession
 
 from orbweaver.core.errors import UsageError
-from orbweaver.pipeline.dataset import MANIFEST
-from orbweaver.pipeline.ingest.job import prepare
-from orbweaver.pipeline.ingest.run import ingest
-from orbweaver.pipeline.sample.methods import build_settings
-from orbweaver.pipeline.sample.run import sample
 from orbweaver.pipeline.session import spark_session
 from orbweaver.pipeline.sweep import sweep
+from orbweaver.pipeline.traces import fetch
 from orbweaver.records.files import whole_file
 from orbweaver.study.claims import Series, gather
+from orbweaver.study.traces import Trace
 from orbweaver.workload.scenario import (
     ChurnSpec,
     PublishSpec,
@@ -38,17 +33,6 @@ from orbweaver.workload.scenario import (
 )
 
 SEEDS = (0, 1, 2)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Trace:
-    name: str
-    file: str
-    kind: str
-    options: dict[str, str] = dataclasses.field(default_factory=dict)
-    method: str = ""
-    """Of sampling; none keeps the whole trace."""
-    settings: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 TRACES = (
@@ -104,19 +88,6 @@ COLUMNS = {
     "delay_hops_mean": ("hops", 2),
     "control_messages_per_join": ("msgs/join", 1),
 }
-
-
-def fetch(spark: SparkSession, source: Path, trace: Trace, work: Path) -> Path:
-    """The trace as tables, cut to size; made once."""
-    folder = work / trace.name.replace(" ", "-").lower()
-    whole = folder.with_name(f"{folder.name}-whole")
-    if not (whole / MANIFEST).exists():
-        ingest(spark, prepare(trace.kind, [str(source / trace.file)], whole, trace.options))
-    if not trace.method:
-        return whole
-    if not (folder / MANIFEST).exists():
-        sample(spark, whole, folder, build_settings(trace.method, 0, trace.settings))
-    return folder
 
 
 def scenarios(trace: Trace, folder: Path, machines: Path) -> list[Scenario]:

@@ -44,7 +44,7 @@ def test_a_page_with_every_claim_and_figure(tmp_path: Path, series: dict[str, Se
         assert f"<td>{claim}</td>" in page
     assert 'class="bad">not reproduced' in page
     assert 'class="good">reproduced' in page
-    assert "orbweaver reproduce spidercast --quick --seeds 0,1,2" in page
+    assert "orbweaver reproduce spidercast --scale quick --seeds 0,1,2" in page
     assert "runs of code feed" in page
     assert not re.search(r"(src|href)=\"(?!data:)", page), "the page must be self-contained"
 

@@ -12,25 +12,34 @@ import typer
 
 from orbweaver.cli.options import HtmlPage, Json, Master, Seeds, Store
 from orbweaver.cli.seeds import parse_seeds
+from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.sweep import STORE, report_failures, run_sweep
-from orbweaver.cli.terminal import out, print_json, table
+from orbweaver.cli.terminal import err, out, print_json, table
+from orbweaver.core.errors import UsageError
 from orbweaver.records.files import check_file
 from orbweaver.report.ledger import Ledger, judge, verdict_word, write_study
 from orbweaver.report.markdown import write_markdown
 from orbweaver.study.claims import gather
+from orbweaver.study.paper import Paper
 from orbweaver.study.papers import find_paper
 from orbweaver.study.version import code_version
 
 
 def reproduce(
     paper: Annotated[str, typer.Argument(help="The paper: spidercast or vitis.")],
-    full: Annotated[
-        bool, typer.Option("--full/--quick", help="The paper's own scale, or a tenth of it.")
-    ] = False,
+    scale: Annotated[
+        str, typer.Option(help="quick, or the paper's own: full. Vitis has a middle as well.")
+    ] = "quick",
     claims: Annotated[
         str | None, typer.Option(help="Only these, as in S1,S4. [default: all]")
     ] = None,
     seeds: Seeds = "0-2",
+    traces: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Real traces, for claims that need them. [default: leave those out]"
+        ),
+    ] = None,
     store: Store = STORE,
     master: Master = None,
     out_file: HtmlPage = Path("reproduce.html"),
@@ -45,19 +54,30 @@ def reproduce(
 ) -> None:
     """Run a paper's evaluation again and judge each claim.
 
-    `--quick` takes minutes and says at what scale it ran; `--full` takes hours and is the
-    papers' own. Runs are kept in the store, so going on after Ctrl-C costs nothing.
+    Scale quick takes minutes, full takes hours; the ledger says what it is of. Runs are
+    kept in the store, so going on after Ctrl-C costs nothing.
 
     Example:
 
         orbweaver reproduce spidercast --claims S1,S2,S14
     """
     chosen_paper = find_paper(paper)
+    chosen_paper.scale(scale)
     chosen = [c.strip().upper() for c in claims.split(",")] if claims else list(chosen_paper.claims)
-    scale = "full" if full else "quick"
+    chosen_paper.needed(chosen)
+    traced = [claim for claim in chosen if chosen_paper.claims[claim].traced]
+    if traced and traces is None:
+        needing = f"{', '.join(traced)} need real traces: --traces DIR"
+        if claims:
+            raise UsageError(needing)
+        err.print(f"{needing}; they are left out", soft_wrap=True)
+        chosen = [claim for claim in chosen if claim not in traced]
     for path in filter(None, (out_file, markdown)):
         check_file(path)
-    jobs = chosen_paper.jobs(chosen, scale, parse_seeds(seeds))
+    work = store.with_name(f"{store.name}-traces")
+    jobs = chosen_paper.jobs(chosen, scale, parse_seeds(seeds), work)
+    if traced and traces is not None:
+        fetch_traces(chosen_paper, scale, traces, work, master)
     swept = run_sweep(jobs, store, master, 6.0)
     report_failures(swept.failures)
     series = gather(swept.results)
@@ -72,6 +92,15 @@ def reproduce(
     out.print(f"{len(jobs)} runs, {swept.ran} of them new.", soft_wrap=True)
     print_ledger(ledger)
     out.print(f"The page with plots: {out_file}", soft_wrap=True)
+
+
+def fetch_traces(paper: Paper, scale: str, source: Path, work: Path, master: str | None) -> None:
+    with lab_imports():
+        from orbweaver.pipeline.traces import fetch
+    spark = start_spark(master, "reproduce")
+    with err.status("reading traces"):
+        for trace in paper.traces[scale]:
+            fetch(spark, source, trace, work)
 
 
 def print_ledger(ledger: Ledger) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 from orbweaver.records import Records
 
 Interval = tuple[int, int, int]
 """(node, subscribed from, until)"""
 NEVER = 1 << 62
+PARTS = 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,6 +21,8 @@ class DeliveryMetrics:
     expected: int
     hit_ratio: float
     """Of the deliveries that should have happened, the share that did."""
+    hit_ratio_worst: float
+    """The same in the worst of `PARTS` stretches of the run, with as many events each."""
     duplicates: float
     """Copies beyond the first for each delivery."""
     duplicates_steady: float
@@ -53,7 +57,7 @@ def deliveries(records: Records, grace_ms: int = 0, stay_ms: int = 5000) -> Deli
         got.setdefault(event, set()).add(node)
     table = records["publications"]
     rows_kept = bool(got) or not any(table["deliveries"])
-    expected = hits = 0
+    owed_and_got: list[tuple[int, int]] = []
     last: dict[str, tuple[int, int]] = {}
     for time, event, topic, publisher, copies, _, delivered, *_ in table.rows():
         owed = {
@@ -61,9 +65,9 @@ def deliveries(records: Records, grace_ms: int = 0, stay_ms: int = 5000) -> Deli
             for node, start, end in intervals.get(topic, ())
             if start <= time - grace_ms and end > time + stay_ms and node != publisher
         }
-        expected += len(owed)
         # With counters only, the best that can be said is how many were delivered.
-        hits += len(owed & got.get(event, set())) if rows_kept else min(delivered, len(owed))
+        hits = len(owed & got.get(event, set())) if rows_kept else min(delivered, len(owed))
+        owed_and_got.append((len(owed), hits))
         last[topic] = (copies, delivered)
     total = sum(table["deliveries"])
     steady_copies = sum(copies for copies, _ in last.values())
@@ -71,8 +75,9 @@ def deliveries(records: Records, grace_ms: int = 0, stay_ms: int = 5000) -> Deli
     return DeliveryMetrics(
         publications=len(table),
         deliveries=total,
-        expected=expected,
-        hit_ratio=_ratio(hits, expected),
+        expected=sum(owed for owed, _ in owed_and_got),
+        hit_ratio=_hit_ratio(owed_and_got),
+        hit_ratio_worst=_worst(owed_and_got),
         duplicates=_ratio(sum(table["copies"]) - total, total),
         duplicates_steady=_ratio(steady_copies - steady_total, steady_total),
         hops_mean=_ratio(sum(table["hops_sum"]), total),
@@ -80,6 +85,17 @@ def deliveries(records: Records, grace_ms: int = 0, stay_ms: int = 5000) -> Deli
         latency_ms_mean=_ratio(sum(table["latency_ms_sum"]), total),
         latency_ms_max=max(table["latency_ms_max"], default=0),
     )
+
+
+def _hit_ratio(owed_and_got: Sequence[tuple[int, int]]) -> float:
+    return _ratio(sum(got for _, got in owed_and_got), sum(owed for owed, _ in owed_and_got))
+
+
+def _worst(owed_and_got: Sequence[tuple[int, int]]) -> float:
+    size = max(1, -(-len(owed_and_got) // PARTS))
+    stretches = [owed_and_got[i : i + size] for i in range(0, len(owed_and_got), size)]
+    found = [_hit_ratio(stretch) for stretch in stretches]
+    return min((ratio for ratio in found if not math.isnan(ratio)), default=math.nan)
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from orbweaver.core.messages import PURPOSES
-from orbweaver.metrics import traffic
+from orbweaver.metrics import rendezvous, traffic
 from orbweaver.metrics.averages import interval95, mean
 from orbweaver.metrics.degree import degrees
 from orbweaver.metrics.deliveries import deliveries
@@ -33,6 +33,7 @@ MEANING = {
     "publications": "events published",
     "deliveries": "events handed to subscribers",
     "hit_ratio": "share of the deliveries owed that happened",
+    "hit_ratio_worst": "the same in the worst twentieth of the run",
     "duplicates": "copies beyond the first, for each delivery",
     "duplicates_steady": "the same for the last event on each topic",
     "delay_hops_mean": "links crossed by a delivered event, mean",
@@ -42,6 +43,10 @@ MEANING = {
     "traffic_overhead": "share of uninteresting copies that a node gets, mean over nodes",
     "traffic_overhead_notices": "the same if every notice of an event were a copy of it",
     "burdened": "share of nodes with an overhead above 20 %",
+    "clusters_per_topic": "connected components of a topic, mean",
+    "gateways_per_topic": "nodes that lead a cluster to the topic's place, mean (Vitis)",
+    "relays_per_topic": "nodes that pass a topic on without interest in it, mean (Vitis, RVR)",
+    "lookup_hops_mean": "links that a lookup of a topic's place crosses, mean (Vitis, RVR)",
     "control_messages_per_join": "messages that build links, for each join or leave; where "
     "there is churn, from the first snapshot on",
     "control_bytes_per_node_second": "bytes of all but events, for each node and second",
@@ -101,6 +106,7 @@ def summarise(
         "publications": d.publications,
         "deliveries": d.deliveries,
         "hit_ratio": d.hit_ratio,
+        "hit_ratio_worst": d.hit_ratio_worst,
         "duplicates": d.duplicates,
         "duplicates_steady": d.duplicates_steady,
         "delay_hops_mean": d.hops_mean,
@@ -110,6 +116,10 @@ def summarise(
         "traffic_overhead": traffic.traffic_overhead(records),
         "traffic_overhead_notices": traffic.traffic_overhead(records, notices=True),
         "burdened": traffic.burdened(records),
+        "clusters_per_topic": metrics["components"] / (metrics["topics"] or math.nan),
+        "gateways_per_topic": rendezvous.per_topic(records, overlay, "gateway_of"),
+        "relays_per_topic": rendezvous.per_topic(records, overlay, "relay_of"),
+        "lookup_hops_mean": rendezvous.lookup_hops(records, overlay),
         "control_messages_per_join": traffic.control_messages_per_change(
             records, first_ms if churn else 0
         ),

@@ -11,20 +11,7 @@ from orbweaver import __version__
 from orbweaver.report import plots
 from orbweaver.report.page import Page
 from orbweaver.study.claims import Verdict
-from orbweaver.study.paper import HISTOGRAM, BySeries, Figure, Paper
-
-SETTINGS = {
-    "degree_mean": ("degree", 2),
-    "degree_max": ("max degree", 1),
-    "components": ("components", 1),
-    "partitioned_topics": ("partitioned", 1),
-    "diameter_max": ("max diameter", 1),
-    "distance_mean": ("mean distance", 2),
-    "tdi": ("tdi", 1),
-    "control_messages_per_join": ("msgs/join", 1),
-    "converged_ms": ("last change, ms", 0),
-}
-"""Metric -> column title and digits."""
+from orbweaver.study.paper import COLUMNS, HISTOGRAM, BySeries, Figure, Paper
 
 
 class Ledger(msgspec.Struct, frozen=True):
@@ -45,7 +32,7 @@ class Ledger(msgspec.Struct, frozen=True):
         """What makes it again, whole or one claim of it."""
         seeds = ",".join(map(str, self.seeds))
         only = f" --claims {claim}" if claim else ""
-        return f"orbweaver reproduce {self.paper} --{self.scale}{only} --seeds {seeds}"
+        return f"orbweaver reproduce {self.paper} --scale {self.scale}{only} --seeds {seeds}"
 
 
 def judge(paper: Paper, claims: Sequence[str], scale: str, series: BySeries) -> Ledger:
@@ -92,15 +79,17 @@ def draw(figure: Figure, labels: Sequence[str], series: BySeries) -> str:
     return plots.against_paper(ours, paper, figure.y_label, figure.x_label)
 
 
-def settings_rows(series: BySeries) -> tuple[list[str], list[list[str]]]:
+def settings_rows(
+    series: BySeries, columns: Mapping[str, tuple[str, int]] = COLUMNS
+) -> tuple[list[str], list[list[str]]]:
     """Every setting with its means and 95 % intervals over seeds."""
     rows = []
     for one in series.values():
-        told = {metric: one.told_each(metric, digits) for metric, (_, digits) in SETTINGS.items()}
+        told = {metric: one.told_each(metric, digits) for metric, (_, digits) in columns.items()}
         for i, (x, results) in enumerate(one.results.items()):
-            cells = (told[metric][i] for metric in SETTINGS)
+            cells = (told[metric][i] for metric in columns)
             rows.append([one.label, f"{x:g}", str(len(results)), *cells])
-    return ["setting", "at", "seeds", *(title for title, _ in SETTINGS.values())], rows
+    return ["setting", "at", "seeds", *(title for title, _ in columns.values())], rows
 
 
 def write_study(
@@ -123,7 +112,7 @@ def write_study(
         page.command(ledger.command())
         page.command(ledger.command(ledger.verdicts[0].claim))
         page.table(*ledger_rows(ledger), text=True)
-        if ledger.scale == "full":
+        if ledger.scale == paper.notes_at:
             for about, note in paper.notes.items():
                 page.text(f"{about}: {note}")
         page.heading(f"{paper.title}: its figures")
@@ -137,7 +126,7 @@ def write_study(
         page.plots([(picture, "Each topic's diameter over its number of nodes")])
     page.heading("Settings")
     page.text("Means over seeds, with half the 95 % interval where there are several.")
-    page.table(*settings_rows(series))
+    page.table(*settings_rows(series, next(iter(ledgers)).columns if ledgers else COLUMNS))
     page.heading("Again")
     page.command(command)
     page.write(path, f"orbweaver {__version__}, runs of code {code}")

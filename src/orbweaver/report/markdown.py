@@ -32,26 +32,28 @@ def write_markdown(
         f"    {ledger.command()}\n    {ledger.command(ledger.verdicts[0].claim)}    # one claim",
         _table(*ledger_rows(ledger)),
         *_notes(paper, ledger),
-        *_sensitivity(series),
+        *_sensitivity(paper, series),
         "## Figures",
         *(f"### {f.caption}\n\n![{f.caption}]({folder.name}/{f.name}.svg)" for f in drawn),
+        "## All settings",
+        _table(*settings_rows(series, paper.columns)),
     ]
     with whole_file(path) as temporary:
         temporary.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
 def _notes(paper: Paper, ledger: Ledger) -> list[str]:
-    if ledger.scale != "full" or not paper.notes:
+    if ledger.scale != paper.notes_at or not paper.notes:
         return []
     lines = [f"- **{about}.** {note}" for about, note in paper.notes.items()]
     return ["## What does not reproduce, and why", "\n".join(lines)]
 
 
-def _sensitivity(series: BySeries) -> list[str]:
+def _sensitivity(paper: Paper, series: BySeries) -> list[str]:
     tried = {label: one for label, one in series.items() if label.startswith("sensitivity ")}
     if not tried:
         return []
-    columns, rows = settings_rows(tried)
+    columns, rows = settings_rows(tried, paper.columns)
     plain = [[row[0].removeprefix("sensitivity "), *row[1:]] for row in rows]
     text = (
         "One parameter at a time that the paper leaves open, all else as in the base setting. "

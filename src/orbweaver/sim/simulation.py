@@ -24,7 +24,7 @@ from orbweaver.sim.faults import Faults, any_faults
 from orbweaver.sim.latency import make_latency
 from orbweaver.sim.node import SimNode
 from orbweaver.sim.world import World
-from orbweaver.workload.churn import Change, load_churn, on_off
+from orbweaver.workload.churn import Change, load_churn, on_off, with_crowd
 from orbweaver.workload.popularity import weights
 from orbweaver.workload.scenario import Scenario, Workload, make_workload, node_seed
 from orbweaver.workload.tables import table_in
@@ -176,12 +176,18 @@ class Simulation:
 
     def _churn(self) -> list[Change]:
         spec = self.scenario.churn
+        changes = self._usual_churn()
+        return with_crowd(changes, self.workload.nodes, spec.crowd, spec.crowd_ms)
+
+    def _usual_churn(self) -> list[Change]:
+        spec = self.scenario.churn
         if spec.model == "none":
             return []
         if spec.model == "file":
             labels = self.workload.subscriptions.labels
             table = table_in(Path(spec.file), "churn")
-            return load_churn(table, labels, spec.nodes == "in order", spec.start_ms, spec.speed)
+            in_order = spec.nodes == "in order"
+            return load_churn(table, labels, in_order, spec.start_ms, spec.speed, spec.skip_ms)
         shape = spec.shape if spec.model == "weibull" else None
         changes: list[Change] = []
         for node in range(self.workload.nodes):

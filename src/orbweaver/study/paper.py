@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.study.claims import Series, Verdict
+from orbweaver.study.traces import Trace
 from orbweaver.workload.scenario import Scenario
 
 HISTOGRAM = "degree_histogram"
 """A figure's metric when it shows how many nodes have which degree, in the first run."""
 
+NO_TRACES = Path("traces")
+"""Where nobody looks, as long as only the names of scenarios are asked for."""
+
 BySeries = Mapping[str, Series]
+
+COLUMNS = {
+    "degree_mean": ("degree", 2),
+    "degree_max": ("max degree", 1),
+    "components": ("components", 1),
+    "partitioned_topics": ("partitioned", 1),
+    "diameter_max": ("max diameter", 1),
+    "distance_mean": ("mean distance", 2),
+    "tdi": ("tdi", 1),
+    "control_messages_per_join": ("msgs/join", 1),
+    "converged_ms": ("last change, ms", 0),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,6 +37,8 @@ class Claim:
     needs: tuple[str, ...]
     """The experiments to run."""
     judge: Callable[[BySeries], list[Verdict]]
+    traced: bool = False
+    """It needs the paper's real traces."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,13 +67,18 @@ class Paper:
     name: str
     title: str
     scales: Mapping[str, str]
-    """"quick" and "full", and what each means."""
-    scenarios: Callable[[Iterable[str], str], list[Scenario]]
-    """Of some experiments at a scale."""
+    """From small to large, "quick" first and "full" last, and what each means."""
+    scenarios: Callable[[Iterable[str], str, Path], list[Scenario]]
+    """Of some experiments at a scale; the folder has the tables of traces."""
     claims: Mapping[str, Claim]
     figures: Sequence[Figure]
     notes: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """What we make of claims that do not reproduce, at full scale."""
+    """What we make of claims that do not reproduce, at one of the scales."""
+    notes_at: str = "full"
+    columns: Mapping[str, tuple[str, int]] = dataclasses.field(default_factory=lambda: COLUMNS)
+    """Of the table of all settings: metric -> title and digits."""
+    traces: Mapping[str, Sequence[Trace]] = dataclasses.field(default_factory=dict)
+    """Scale -> the real traces that it needs."""
     sensitivity: tuple[str, ...] = ()
     """Experiments that no claim needs: what the parameters matter that the paper leaves
     open. They are run when all claims are."""
@@ -69,27 +93,32 @@ class Paper:
             names |= dict.fromkeys(self.claims[claim].needs)
         return list(names)
 
+    def scale(self, name: str) -> str:
+        if name not in self.scales:
+            raise UsageError(f"{self.title} has no scale '{name}': {nearest(name, self.scales)}")
+        return name
+
     def jobs(
-        self, claims: Sequence[str], scale: str, seeds: Sequence[int]
+        self, claims: Sequence[str], scale: str, seeds: Sequence[int], traces: Path = NO_TRACES
     ) -> list[tuple[Scenario, int]]:
         names = self.needed(claims)
         if set(claims) == set(self.claims):
             names += self.sensitivity
-        made = self.scenarios(names, scale)
+        made = self.scenarios(names, scale, traces)
         return [(scenario, seed) for scenario in made for seed in seeds]
 
     def judge(self, claims: Iterable[str], series: BySeries) -> list[Verdict]:
         return [verdict for claim in claims for verdict in self.claims[claim].judge(series)]
 
     def judged_by(self, names: Iterable[str]) -> tuple[str, list[str]]:
-        """The larger scale at which runs of these names tell something, and the claims that
-        they are enough for; no claims if neither scale does."""
+        """The largest scale at which runs of these names tell something, and the claims that
+        they are enough for; no claims if none does."""
         there = frozenset(names)
-        for scale in ("full", "quick"):
+        for scale in reversed(list(self.scales)):
             enough = {
                 claim: one
                 for claim, one in self.claims.items()
-                if there.issuperset(s.name for s in self.scenarios(one.needs, scale))
+                if there.issuperset(s.name for s in self.scenarios(one.needs, scale, NO_TRACES))
             }
             # A claim that needs no runs says nothing about these.
             if any(one.needs for one in enough.values()):

@@ -62,12 +62,36 @@ def load_churn(
     in_order: bool = False,
     start_ms: int = 0,
     speed: float = 1,
+    skip_ms: int = 0,
 ) -> list[Change]:
     """A table time,node,kind with times in milliseconds, in any order. `labels` are the
     nodes' names; `in_order` ignores them and numbers the table's nodes as they appear,
-    leaving out those beyond the last node."""
-    number = {} if in_order else {label: i for i, label in enumerate(labels)}
+    leaving out those beyond the last node, and those that are gone by `skip_ms`."""
+    rows = sorted(_read_churn(path), key=lambda row: row[0])
+    if in_order:
+        up = {node: kind == "join" for time, node, kind, _ in rows if time < skip_ms}
+        rows = [row for row in rows if row[0] >= skip_ms]
+        present = [node for node, is_up in up.items() if is_up]
+        order = dict.fromkeys([*present, *(node for _, node, _, _ in rows)])
+        number = {node: i for i, node in enumerate(order) if i < len(labels)}
+        rows = [row for row in rows if row[1] in number]
+    elif skip_ms:
+        raise UsageError("churn: skip_ms is for a file whose nodes are taken 'in order'")
+    else:
+        number = {label: i for i, label in enumerate(labels)}
     changes: list[Change] = []
+    for time, node, kind, line in rows:
+        if node not in number:
+            raise UsageError(
+                f"{path}, line {line}: there is no node '{node}'; for a trace of other nodes "
+                "than the workload's, set churn.nodes to 'in order'"
+            )
+        changes.append((start_ms + round((time - skip_ms) / speed), number[node], kind))
+    return changes
+
+
+def _read_churn(path: Path) -> Iterator[tuple[float, str, ChurnKind, int]]:
+    """(time, node, what happens, line)"""
     # The pipeline writes time_ms; by hand one writes time. Both are milliseconds.
     time_column = "time_ms" if "time_ms" in columns_of(path) else "time"
     for line, (time, node, kind) in read_table(path, (time_column, "node", "kind")):
@@ -79,13 +103,13 @@ def load_churn(
             raise UsageError(f"{path}, line {line}: '{time}' is not a time in milliseconds")
         if kind not in KINDS:
             raise UsageError(f"{path}, line {line}: kind '{kind}': {nearest(kind, KINDS)}")
-        if in_order and number.setdefault(node, len(number)) >= len(labels):
-            continue
-        if node not in number:
-            raise UsageError(
-                f"{path}, line {line}: there is no node '{node}'; for a trace of other nodes "
-                "than the workload's, set churn.nodes to 'in order'"
-            )
-        changes.append((start_ms + round(when / speed), number[node], kind))
-    changes.sort(key=lambda change: change[0])
-    return changes
+        yield when, node, kind, line
+
+
+def with_crowd(changes: list[Change], nodes: int, crowd: int, time_ms: int) -> list[Change]:
+    """The last `crowd` of the nodes join together, and stay."""
+    if crowd > nodes:
+        raise UsageError(f"churn: a crowd of {crowd} out of {nodes} nodes")
+    others = [change for change in changes if change[1] < nodes - crowd]
+    joins: list[Change] = [(time_ms, node, "join") for node in range(nodes - crowd, nodes)]
+    return sorted([*others, *joins], key=lambda change: change[0])

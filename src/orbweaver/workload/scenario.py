@@ -101,6 +101,12 @@ class ChurnSpec(Spec, frozen=True):
     say), the first of which plays the workload's first node and so on."""
     speed: Annotated[float, Meta(gt=0, le=1e9)] = 1
     """file: how many times faster than it happened."""
+    skip_ms: Milliseconds = 0
+    """file, in order: how much of it is left out; who is up by then is up from the start."""
+    crowd: Annotated[int, Meta(ge=0)] = 0
+    """A flash crowd: so many of the last nodes, instead of anything else, join at once."""
+    crowd_ms: Milliseconds = 0
+    """When."""
 
 
 class InterestChange(Spec, frozen=True):

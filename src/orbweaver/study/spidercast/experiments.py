@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -210,5 +211,5 @@ EXPERIMENTS: dict[str, Callable[[Scale], list[Scenario]]] = {
 }
 
 
-def scenarios(names: Iterable[str], scale: str) -> list[Scenario]:
+def scenarios(names: Iterable[str], scale: str, traces: Path) -> list[Scenario]:
     return [one for name in dict.fromkeys(names) for one in EXPERIMENTS[name](SCALES[scale])]

@@ -68,7 +68,7 @@ def s4(series: BySeries) -> list[Verdict]:
     at_large = [value for n, value in zip(plain.xs, cut, strict=True) if n >= 6000]
     paper = [ZIPF2_PARTITIONED[SIZES.index(int(n))] for n in plain.xs]
     some = bool(large) and all(0 < value <= 15 for value in at_large)
-    note = "" if large else "needs N >= 6000: run --full"
+    note = "" if large else "needs N >= 6000: run --scale full"
     verdicts = [
         Verdict("S4", f"Zipf 2, (3,0): partitioned topics, N = {_xs(plain)}; some, at most 15, "
                 "at N >= 6000", listed(paper, 0), plain.told("partitioned_topics", 1), some, note),

@@ -1,17 +1,28 @@
-"""The runs that Vitis' claims need, at two scales.
+"""The runs that Vitis' claims need, at three scales.
 
 Three patterns of interest: random; low and high correlation, where each node takes its
-topics from five or from two groups.
+topics from five or from two groups. Smaller scales keep what matters to a node: how many
+subscribers a topic has, and how many topics and nodes a group.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from orbweaver.study.claims import series_name
-from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
+from orbweaver.study.traces import Trace
+from orbweaver.workload.scenario import (
+    ChurnSpec,
+    PublishSpec,
+    RunSpec,
+    Scenario,
+    WorkloadSpec,
+)
 
 TABLE = 15
 FRIENDS_MAX = TABLE - 3
@@ -30,10 +41,29 @@ class Scale:
     rates: tuple[float, ...]
     sizes: tuple[int, ...]
     warmup_ms: int
+    sampled: int
+    """Nodes of the Twitter sample."""
+    churn_ms: int
+    """How long the availability trace is played."""
+    crowd: int
+    """Nodes that join at once in the middle of it."""
 
     def law(self, pattern: str) -> str:
         taken = {"low": 5, "high": 2}.get(pattern)
         return f"buckets:{self.buckets}:{taken}" if taken else "uniform"
+
+    @property
+    def twitter(self) -> Trace:
+        """Nodes at random, and whom they follow: one hop of a breadth-first search, all but
+        the last few nodes."""
+        seeds = self.sampled * 3 // 100
+        return Trace(
+            f"twitter {self.sampled}",
+            "social/twitter_ego_snap_undirected.txt.gz",
+            "undirected-edges",
+            method="bfs",
+            settings={"nodes": self.sampled, "seeds": seeds},
+        )
 
 
 SCALES = {
@@ -46,8 +76,26 @@ SCALES = {
         friends=(0, 6, 12),
         tables=(15, 25, 35),
         rates=(0.3, 1.0, 3.0),
-        sizes=(125, 250, 500, 1000),
-        warmup_ms=40_000,
+        sizes=(125, 250, 500),
+        warmup_ms=30_000,
+        sampled=500,
+        churn_ms=120_000,
+        crowd=200,
+    ),
+    "middle": Scale(
+        name="a fifth of the paper's nodes and topics",
+        nodes=2000,
+        topics=1000,
+        subscriptions=50,
+        buckets=20,
+        friends=(0, 6, 12),
+        tables=(15, 25, 35),
+        rates=(0.3, 1.0, 3.0),
+        sizes=(500, 1000, 2000),
+        warmup_ms=60_000,
+        sampled=2000,
+        churn_ms=400_000,
+        crowd=400,
     ),
     "full": Scale(
         name="the paper's own",
@@ -60,8 +108,22 @@ SCALES = {
         rates=(0.3, 0.6, 1.0, 1.5, 2.0, 3.0),
         sizes=(1250, 2500, 5000, 10_000),
         warmup_ms=60_000,
+        sampled=10_000,
+        churn_ms=900_000,
+        crowd=400,
     ),
 }
+
+SESSIONS = Trace("sessions", "churn/p2p_livestream_sessions_2020_06_01.csv.gz", "sessions")
+TRACES = {name: (scale.twitter, SESSIONS) for name, scale in SCALES.items()}
+SPEED = 10
+"""The availability trace is played so much faster than it happened. Half of its sessions
+then last more than a minute."""
+EVENING_MS = 69_000_000
+"""Where it is begun: after 19 h, when 360 peers are up, on the way to 800."""
+SESSION_NODES = 1500
+PATIENCE_MS = 10_000
+"""After a join, before a node is owed events (IV-E and IV-F)."""
 
 
 def scenario(
@@ -83,22 +145,25 @@ def scenario(
     )
 
 
-def friends(pattern: str) -> Callable[[Scale], list[Scenario]]:
+Experiment = Callable[[Scale, Path], list[Scenario]]
+
+
+def friends(pattern: str) -> Experiment:
     """IV-B: the table has its size, and what is no friend is a long link."""
-    return lambda scale: [
+    return lambda scale, traces: [
         scenario(scale, f"friends {pattern}", x, "vitis", pattern, long_links=TABLE - 2 - x)
         for x in scale.friends
     ]
 
 
-def tables(label: str, overlay: str, pattern: str) -> Callable[[Scale], list[Scenario]]:
+def tables(label: str, overlay: str, pattern: str) -> Experiment:
     """IV-C."""
-    return lambda scale: [
+    return lambda scale, traces: [
         scenario(scale, f"table {label}", x, overlay, pattern, table_size=x) for x in scale.tables
     ]
 
 
-def rates(label: str, overlay: str, pattern: str) -> Callable[[Scale], list[Scenario]]:
+def rates(label: str, overlay: str, pattern: str) -> Experiment:
     """IV-D. Vitis is told the rates; RVR has no use for them."""
 
     def made(scale: Scale, law: str, x: float) -> Scenario:
@@ -106,18 +171,73 @@ def rates(label: str, overlay: str, pattern: str) -> Callable[[Scale], list[Scen
         name = f"rates {label}"
         return scenario(scale, name, x, overlay, pattern, published=law, **params)
 
-    return lambda scale: [made(scale, f"zipf:{x:g}", x) for x in scale.rates]
+    return lambda scale, traces: [made(scale, f"zipf:{x:g}", x) for x in scale.rates]
 
 
-def sizes(label: str, overlay: str) -> Callable[[Scale], list[Scenario]]:
+def sizes(label: str, overlay: str) -> Experiment:
     """III-A: the bound on the delay."""
-    return lambda scale: [
+    return lambda scale, traces: [
         scenario(scale, f"size {label}", n, overlay, nodes=n) for n in scale.sizes
     ]
 
 
+def twitter(overlay: str) -> Experiment:
+    """IV-E: users of a social network, each of them also a topic."""
+    return lambda scale, traces: [
+        _followers(scale, traces, series_name(f"twitter {overlay}", x), overlay, table_size=x)
+        for x in scale.tables
+    ]
+
+
+def unbounded(scale: Scale, traces: Path) -> list[Scenario]:
+    """IV-E: OPT with as many links as it takes."""
+    name = series_name("twitter opt unbounded", scale.sampled)
+    return [_followers(scale, traces, name, "opt", table_size=0)]
+
+
+def _followers(scale: Scale, traces: Path, name: str, overlay: str, **params: Any) -> Scenario:
+    return Scenario(
+        overlay=overlay,
+        name=name,
+        params=params,
+        workload=WorkloadSpec(file=str(scale.twitter.folder(traces))),
+        publish=PublishSpec(events=500),
+        run=RunSpec(warmup_ms=scale.warmup_ms, young_ms=PATIENCE_MS, measure_bytes=False),
+    )
+
+
+def churn(overlay: str) -> Experiment:
+    """IV-F: peers of a streaming system come and go, and a crowd comes."""
+
+    def made(scale: Scale, traces: Path) -> list[Scenario]:
+        small = SCALES["quick"]
+        base = scenario(small, f"churn {overlay}", scale.crowd, overlay)
+        every_ms = 200
+        return [
+            replace(
+                base,
+                workload=replace(base.workload, nodes=SESSION_NODES + scale.crowd),
+                churn=ChurnSpec(
+                    model="file",
+                    file=str(SESSIONS.folder(traces)),
+                    nodes="in order",
+                    speed=SPEED,
+                    skip_ms=EVENING_MS,
+                    crowd=scale.crowd,
+                    crowd_ms=(small.warmup_ms + scale.churn_ms) // 2,
+                ),
+                publish=PublishSpec(
+                    events=(scale.churn_ms - small.warmup_ms) // every_ms, every_ms=every_ms
+                ),
+                run=replace(base.run, young_ms=PATIENCE_MS),
+            )
+        ]
+
+    return made
+
+
 PATTERNS = ("random", "low", "high")
-EXPERIMENTS: dict[str, Callable[[Scale], list[Scenario]]] = {
+EXPERIMENTS: dict[str, Experiment] = {
     **{f"friends {pattern}": friends(pattern) for pattern in PATTERNS},
     **{f"table {pattern}": tables(pattern, "vitis", pattern) for pattern in PATTERNS},
     "table rvr": tables("rvr", "rvr", "random"),
@@ -125,8 +245,12 @@ EXPERIMENTS: dict[str, Callable[[Scale], list[Scenario]]] = {
     "rates rvr": rates("rvr", "rvr", "random"),
     "size vitis": sizes("vitis", "vitis"),
     "size rvr": sizes("rvr", "rvr"),
+    **{f"twitter {overlay}": twitter(overlay) for overlay in ("vitis", "rvr", "opt")},
+    "twitter opt unbounded": unbounded,
+    **{f"churn {overlay}": churn(overlay) for overlay in ("vitis", "rvr")},
 }
 
 
-def scenarios(names: Iterable[str], scale: str) -> list[Scenario]:
-    return [one for name in dict.fromkeys(names) for one in EXPERIMENTS[name](SCALES[scale])]
+def scenarios(names: Iterable[str], scale: str, traces: Path) -> list[Scenario]:
+    chosen = SCALES[scale]
+    return [one for name in dict.fromkeys(names) for one in EXPERIMENTS[name](chosen, traces)]

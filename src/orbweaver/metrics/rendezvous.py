@@ -1,0 +1,39 @@
+"""Overlays in which a topic has a place: how many nodes it takes to get there."""
+
+from __future__ import annotations
+
+import math
+
+from orbweaver.core.ids import NodeId
+from orbweaver.gossip.identifiers import PLACE_OF_TOPIC
+from orbweaver.gossip.smallworld import lookup
+from orbweaver.metrics.averages import mean
+from orbweaver.metrics.snapshot import Snapshot
+from orbweaver.records import Records
+
+LOOKUPS = 500
+
+
+def per_topic(records: Records, overlay: Snapshot, state: str) -> float:
+    """For how many nodes a topic is one that they count in this state, mean over topics;
+    nan where nodes know no such state."""
+    found = [
+        value * nodes
+        for time_ms, name, value, nodes in records["states"].rows()
+        if time_ms == overlay.time_ms and name == state
+    ]
+    topics = len(overlay.on_topic())
+    return sum(found) / topics if found and topics else math.nan
+
+
+def lookup_hops(records: Records, overlay: Snapshot) -> float:
+    """Of lookups from nodes and for topics all over the overlay; nan where none are made."""
+    if math.isnan(per_topic(records, overlay, "relay_of")):
+        return math.nan
+    nodes, topics = sorted(overlay.links), sorted(overlay.on_topic())
+    hops = []
+    for i in range(LOOKUPS):
+        start, topic = nodes[i * len(nodes) // LOOKUPS], topics[i * len(topics) // LOOKUPS]
+        path = lookup(NodeId(start), PLACE_OF_TOPIC[topic], lambda n: map(NodeId, overlay.links[n]))
+        hops.append(len(path) - 1)
+    return mean(hops)
