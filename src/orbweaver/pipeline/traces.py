@@ -16,6 +16,7 @@ from orbweaver.study.traces import Trace
 
 def fetch(spark: SparkSession, source: Path, trace: Trace, work: Path) -> Path:
     """The tables of a trace whose file is in `source`; made unless `work` has them."""
+    work.mkdir(parents=True, exist_ok=True)
     folder = trace.folder(work)
     # Samples of one trace are cut from the same tables.
     whole = work / f"{Path(trace.file).name.partition('.')[0]}-whole" if trace.method else folder
