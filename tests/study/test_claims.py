@@ -99,7 +99,7 @@ def test_a_claim_finds_what_it_needs(paper: Paper, claim: str) -> None:
         Result(
             name=one.name, overlay="", params={}, nodes=1, topics=1, seed=0, digest="",
             wall_seconds=0, events=0, complete=True, metrics=numbers, snapshots=[numbers],
-            degree_histogram={}, states={"kr": {0: 1}}, fingerprint="", version="",
+            degree_histogram={16: 1}, states={"kr": {0: 1}}, fingerprint="", version="",
         )
         for one, _ in paper.jobs([claim], "quick", [0])
     ]  # fmt: skip

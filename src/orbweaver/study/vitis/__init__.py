@@ -30,5 +30,6 @@ VITIS = Paper(
     claims=CLAIMS,
     figures=FIGURES,
     traces=TRACES,
+    sensitivity=("sensitivity",),
     columns=COLUMNS,
 )

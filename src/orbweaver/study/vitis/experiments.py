@@ -236,6 +236,16 @@ def churn(overlay: str) -> Experiment:
     return made
 
 
+def one_way(scale: Scale, traces: Path) -> list[Scenario]:
+    """The other reading of a table: links carry events one way only."""
+    return [
+        scenario(scale, f"sensitivity {pattern}, {'one way' if only else 'both ways'}",
+                 scale.nodes, "vitis", pattern, one_way=only)
+        for pattern in ("random", "high")
+        for only in (False, True)
+    ]  # fmt: skip
+
+
 PATTERNS = ("random", "low", "high")
 EXPERIMENTS: dict[str, Experiment] = {
     **{f"friends {pattern}": friends(pattern) for pattern in PATTERNS},
@@ -247,6 +257,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "size rvr": sizes("rvr", "rvr"),
     **{f"twitter {overlay}": twitter(overlay) for overlay in ("vitis", "rvr", "opt")},
     "twitter opt unbounded": unbounded,
+    "sensitivity": one_way,
     **{f"churn {overlay}": churn(overlay) for overlay in ("vitis", "rvr")},
 }
 
