@@ -50,6 +50,17 @@ def test_hit_ratio(got: tuple[int, ...], ratio: float, rows: bool) -> None:
     assert found.hit_ratio == pytest.approx(ratio)
 
 
+def test_the_worst_stretch_of_a_run() -> None:
+    """Forty events in twenty stretches of two; one of the fifth stretch is lost to all."""
+    story = Story()
+    for seq in range(40):
+        event = story.publish(1000 * seq, seq=seq)
+        story.arrive(1000 * seq + 1, event, *(() if seq == 9 else (1, 2, 3)))
+    found = story.measure()
+    assert found.hit_ratio == pytest.approx(39 / 40)
+    assert found.hit_ratio_worst == pytest.approx(1 / 2)
+
+
 def test_rows_tell_strangers_from_subscribers() -> None:
     """A delivery to one who was owed nothing does not make up for one who was."""
     story = Story()

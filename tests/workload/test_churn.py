@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbweaver.core.errors import UsageError
-from orbweaver.workload.churn import exponential_ms, load_churn, on_off, weibull_ms
+from orbweaver.workload.churn import exponential_ms, load_churn, on_off, weibull_ms, with_crowd
 
 NODES = ("a", "b", "c")
 
@@ -88,6 +88,35 @@ def test_a_trace_of_other_nodes_is_played_in_order(tmp_path: Path) -> None:
         (1000, 2, "join"),
         (1009, 0, "crash"),
     ]
+
+
+def test_a_trace_can_be_begun_in_its_middle(tmp_path: Path) -> None:
+    """m1 is up by then, m2 has gone, m3 goes and comes back, m4 comes."""
+    path = tmp_path / "churn.csv"
+    path.write_text(
+        "time,node,kind\n0,m2,join\n0,m1,join\n5,m3,join\n50,m2,leave\n100,m3,leave\n"
+        "120,m4,join\n140,m3,join\n"
+    )
+    assert load_churn(path, NODES, in_order=True, skip_ms=100) == [
+        (0, 1, "leave"),
+        (20, 2, "join"),
+        (40, 1, "join"),
+    ]
+    with pytest.raises(UsageError, match="skip_ms is for a file"):
+        load_churn(path, ["m1", "m2", "m3", "m4"], skip_ms=100)
+
+
+def test_a_crowd_joins_at_once_whatever_else_its_nodes_did() -> None:
+    changes = [(5, 0, "leave"), (7, 2, "leave"), (9, 0, "join")]
+    assert with_crowd(changes, 3, 2, 8) == [  # type: ignore[arg-type]
+        (5, 0, "leave"),
+        (8, 1, "join"),
+        (8, 2, "join"),
+        (9, 0, "join"),
+    ]
+    assert with_crowd([], 3, 0, 8) == []
+    with pytest.raises(UsageError, match="a crowd of 4 out of 3 nodes"):
+        with_crowd([], 3, 4, 8)
 
 
 @pytest.mark.parametrize(
