@@ -30,7 +30,9 @@ def test_table_and_page(tmp_path: Path) -> None:
     for name in ("spidercast", "similarity", "random", "ring-per-topic", "page.html"):
         assert name in run.stdout
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert page.count("<figure>") >= 6
+    assert page.count("<figure>") >= 10
+    assert "Nodes come and go" in page
+    assert "Every event owed arrived, with churn: " in page
     assert not re.search(r"(src|href)=\"(?!data:)", page), "the page must be self-contained"
     assert [f.name for f in tmp_path.iterdir()] == ["page.html"]
 
@@ -40,11 +42,12 @@ def test_own_data_and_json(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text("\n".join(["node,topic", *rows]) + "\n", encoding="utf-8")
     run = orbweaver(
         "compare", "--subscriptions", "mine.csv", "--overlay", "spidercast", "--seeds", "4",
-        "--json", cwd=tmp_path,
+        "--churn", "none", "--json", cwd=tmp_path,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     result = json.loads(run.stdout.splitlines()[-1])
-    (only,) = result["overlays"]["spidercast"]
+    assert list(result) == ["calm", "page"]
+    (only,) = result["calm"]["spidercast"]
     assert (only["nodes"], only["topics"], only["seed"]) == (12, 5, 4)
     assert only["metrics"]["hit_ratio"] == 1
     assert (tmp_path / result["page"]).exists()
@@ -66,9 +69,11 @@ def test_a_scenario_on_a_folder_of_tables_with_other_nodes_coming_and_going(tmp_
         "compare", "mine.toml", "--overlay", "spidercast", "--seeds", "0", "--json", cwd=tmp_path
     )
     assert run.returncode == 0, run.stderr
-    (only,) = json.loads(run.stdout.splitlines()[-1])["overlays"]["spidercast"]
+    found = json.loads(run.stdout.splitlines()[-1])
+    (only,) = found["churned"]["spidercast"]
     assert (only["nodes"], only["topics"]) == (12, 4)
     assert only["metrics"]["nodes_up"] == 11, "the second 9 of the trace is before the end"
+    assert found["calm"]["spidercast"][0]["metrics"]["nodes_up"] == 12
     page = (tmp_path / "compare.html").read_text(encoding="utf-8")
     assert "12 nodes, 4 topics from data, churn from machines.csv" in page
 

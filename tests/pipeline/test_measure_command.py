@@ -49,6 +49,8 @@ def test_from_a_scenario_to_a_page(spark: SparkSession, tmp_path: Path) -> None:
         (["report", "nowhere", "--out", "none/page.html"], "there is no folder"),
         (["reproduce", "spidercats"], "did you mean 'spidercast'"),
         (["reproduce", "spidercast", "--claims", "S99"], "has no claim 'S99'"),
+        (["reproduce", "spidercast", "--scale", "fulll"], "did you mean 'full'"),
+        (["reproduce", "vitis", "--claims", "V1,V9"], "V9 need real traces: --traces DIR"),
     ],
 )
 def test_bad_input(arguments: list[str], complaint: str) -> None:

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import msgspec
 import typer
+from msgspec.structs import replace
 
 from orbweaver.cli.options import (
-    Churn,
     HtmlPage,
     Json,
     Nodes,
@@ -29,9 +29,15 @@ from orbweaver.records.files import check_file
 from orbweaver.report.comparison import COLUMNS, table_rows, write_page
 from orbweaver.study.pool import Job, run_all
 from orbweaver.study.run import Result
-from orbweaver.workload.scenario import Scenario, build_scenario
+from orbweaver.workload.scenario import ChurnSpec, Scenario, build_scenario, make_workload
 
 WARMUP_MS = 40_000
+CALM, CHURNED = "calm", "churned"
+CHURN = "exponential:300:75"
+CHURN_MS = 60_000
+"""How long publications go on when nodes come and go, if they would not take longer."""
+YOUNG_MS = 10_000
+"""How long a node may take to find its neighbours before it is owed events (Vitis IV-F)."""
 
 
 def compare(
@@ -47,7 +53,13 @@ def compare(
     subscriptions_per_node: SubscriptionsPerNode = None,
     popularity: Popularity = None,
     subscriptions: SubscriptionTable = None,
-    churn: Churn = None,
+    churn: Annotated[
+        str | None,
+        typer.Option(
+            help="Coming and going for the second half: as for simulate, or none to do without. "
+            "[default: exponential:300:75, or the scenario's]"
+        ),
+    ] = None,
     warmup_ms: Annotated[
         int | None,
         typer.Option(help="Time for the overlays to form. [default: 40000, or the scenario's]"),
@@ -59,7 +71,8 @@ def compare(
 ) -> None:
     """Run several overlays on the same workload and set them side by side.
 
-    Prints a table and writes a self-contained HTML page with plots.
+    Each of them twice: with the same nodes all the time, and with nodes that come and go.
+    Prints a table of each and writes a self-contained HTML page with plots.
 
     Examples:
 
@@ -86,28 +99,58 @@ def compare(
                 workload=workload_options(
                     nodes, topics, subscriptions_per_node, popularity, subscriptions
                 ),
-                churn=parse_churn(churn) if churn is not None else {},
                 run={"warmup_ms": warmup_ms},
             ),
             source,
         )
         for name in names
     ]
-    jobs: list[Job] = [(scenario, seed) for scenario in compared for seed in wanted]
+    halves = {CALM: [replace(one, churn=ChurnSpec()) for one in compared]}
+    if churn != "none":
+        topic_count = len(make_workload(compared[0], wanted[0]).subscriptions.topics)
+        halves[CHURNED] = [with_churn(one, churn, topic_count) for one in compared]
+    jobs: list[Job] = [
+        (replace(one, name=half), seed)
+        for half, scenarios in halves.items()
+        for one in scenarios
+        for seed in wanted
+    ]
     results = _run(jobs, workers)
-    by_overlay: dict[str, list[Result]] = {}
+    found: dict[str, dict[str, list[Result]]] = {half: {} for half in halves}
     for result in results:
-        by_overlay.setdefault(result.overlay, []).append(result)
-    first = results[0]
-    title = _describe(compared[0], first.nodes, first.topics)
+        found[result.name].setdefault(result.overlay, []).append(result)
+    titles = {
+        half: _describe(scenarios[0], results[0].nodes, results[0].topics)
+        for half, scenarios in halves.items()
+    }
     command = "orbweaver " + shlex.join(sys.argv[1:])
-    write_page(out_file, title, command, by_overlay)
+    last = list(halves)[-1]
+    write_page(out_file, titles[last], command, found[CALM], found.get(CHURNED))
     if json:
-        plain = {"overlays": by_overlay, "page": str(out_file)}
+        plain = {**found, "page": str(out_file)}
         print_json(msgspec.to_builtins(plain, str_keys=True))
         return
-    _print_comparison(title, by_overlay)
+    for half, by_overlay in found.items():
+        _print_comparison(titles[half], by_overlay)
     out.print(f"The page with plots: {out_file}", soft_wrap=True)
+
+
+def with_churn(scenario: Scenario, asked: str | None, topics: int) -> Scenario:
+    """The scenario's own churn; or what is asked for, beginning while the overlay forms, with
+    publications that go on for long enough to be hit by it."""
+    if asked is None and scenario.churn.model != "none":
+        return scenario
+    values = parse_churn(asked or CHURN)
+    if values["model"] != "file":
+        values["start_ms"] = scenario.run.warmup_ms // 2
+    publish = scenario.publish
+    events = publish.events or publish.per_topic * topics
+    return replace(
+        scenario,
+        churn=msgspec.convert(values, ChurnSpec),
+        publish=replace(publish, every_ms=max(publish.every_ms, CHURN_MS // max(1, events))),
+        run=replace(scenario.run, young_ms=scenario.run.young_ms or YOUNG_MS),
+    )
 
 
 def _run(jobs: list[Job], workers: int) -> list[Result]:

@@ -28,12 +28,14 @@ COLUMNS = {
 }
 """Metric -> column title and digits, for terminal and page alike."""
 
+ByOverlay = Mapping[str, Sequence[Result]]
+
 
 def averages(results: Sequence[Result], metric: str) -> list[float]:
     return [r.metrics[metric] for r in results if r.metrics[metric] is not None]
 
 
-def table_rows(by_overlay: Mapping[str, Sequence[Result]]) -> list[list[str]]:
+def table_rows(by_overlay: ByOverlay) -> list[list[str]]:
     """Means over the seeds, one row for each overlay."""
     rows = []
     for overlay, results in by_overlay.items():
@@ -46,53 +48,113 @@ def table_rows(by_overlay: Mapping[str, Sequence[Result]]) -> list[list[str]]:
 
 
 def write_page(
-    path: Path,
-    workload: str,
-    command: str,
-    by_overlay: Mapping[str, Sequence[Result]],
+    path: Path, workload: str, command: str, calm: ByOverlay, churned: ByOverlay | None = None
 ) -> None:
-    seeds = len(next(iter(by_overlay.values())))
+    """`churned` has the same overlays on the same workload, with nodes coming and going."""
+    seeds = len(next(iter(calm.values())))
     page = Page(
         "Orbweaver: overlays compared",
         f"{workload}; means over {seeds} seed{'s' if seeds > 1 else ''}.",
     )
-    page.plots([_trade_off(by_overlay)])
-    page.table(["overlay", *(title for title, _ in COLUMNS.values())], table_rows(by_overlay))
+    page.plots([_trade_off(calm, churned)])
+    for line in findings(calm, churned):
+        page.text(line)
+    titles = ["overlay", *(title for title, _ in COLUMNS.values())]
+    page.heading("Nobody comes or goes" if churned else "In numbers")
+    page.table(titles, table_rows(calm))
     page.text(
         "A topic with more than one component is partitioned: events cannot reach all its "
-        "subscribers through subscribers alone, and the hit ratio shows it. Steady counts "
-        "duplicates of the last event on each topic, when the trees have been found."
+        "subscribers through subscribers alone, and unless relays help, the hit ratio shows it. "
+        "Overhead is the share of uninteresting events among those that a node gets. Steady "
+        "counts duplicates of the last event on each topic, when the trees have been found."
     )
-    page.plots([*_comparison_plots(by_overlay), woven()])
+    page.plots(_comparison_plots(calm))
+    if churned:
+        page.heading("Nodes come and go")
+        page.table(titles, table_rows(churned))
+        page.plots(_churn_plots(calm, churned))
+    page.plots([woven()])
     page.heading("Again")
     page.command(command)
     page.write(path, f"orbweaver {__version__}")
 
 
-def _trade_off(by_overlay: Mapping[str, Sequence[Result]]) -> tuple[str, str]:
+def findings(calm: ByOverlay, churned: ByOverlay | None) -> list[str]:
+    """What the numbers say, in words."""
+    lines = []
+    for metric, what, digits in (
+        ("degree_mean", "Fewest links for each node", 1),
+        ("traffic_overhead", "Least traffic of no interest", 3),
+        ("delay_hops_mean", "Fewest hops to a subscriber", 1),
+        ("control_bytes_per_node_second", "Least control traffic, bytes a second", 0),
+    ):
+        values = _means(calm, metric)
+        if len(values) > 1:
+            text = {name: f"{value:,.{digits}f}" for name, value in values.items()}
+            least, most = (text[end(values, key=values.__getitem__)] for end in (min, max))
+            named = [", ".join(n for n, t in text.items() if t == end) for end in (least, most)]
+            lines.append(f"{what}: {named[0]} ({least}); most: {named[1]} ({most}).")
+    for runs, when in ((calm, "without churn"), (churned, "with churn")):
+        if runs:
+            hits = _means(runs, "hit_ratio")
+            whole = [name for name, ratio in hits.items() if ratio == 1]
+            lost = [f"{name} {100 * (1 - r):.2g} %" for name, r in hits.items() if r < 1]
+            line = f"Every event owed arrived, {when}: {', '.join(whole) or 'nowhere'}."
+            lines.append(line + (f" Lost: {', '.join(lost)}." if lost else ""))
+    return lines
+
+
+def _means(runs: ByOverlay, metric: str) -> dict[str, float]:
+    """Where there is anything to average."""
+    found = {overlay: averages(results, metric) for overlay, results in runs.items()}
+    return {overlay: mean(values) for overlay, values in found.items() if values}
+
+
+def _spreads(runs: ByOverlay, metric: str) -> dict[str, float]:
+    found = {overlay: averages(results, metric) for overlay, results in runs.items()}
+    return {o: interval95(v) if len(v) > 1 else 0.0 for o, v in found.items() if v}
+
+
+def _trade_off(calm: ByOverlay, churned: ByOverlay | None) -> tuple[str, str]:
     """What an overlay costs in links, in traffic nobody wants, and in time."""
-    points = {}
-    for overlay, results in by_overlay.items():
-        found = [
-            averages(results, m) for m in ("degree_mean", "traffic_overhead", "delay_hops_mean")
-        ]
-        if all(found):
-            degree, overhead, delay = map(mean, found)
-            points[overlay] = (degree, 100 * overhead, delay)
+
+    def points(runs: ByOverlay) -> dict[str, tuple[float, float, float]]:
+        degree, overhead, delay = (
+            _means(runs, m) for m in ("degree_mean", "traffic_overhead", "delay_hops_mean")
+        )
+        there = (o for o in runs if o in degree and o in overhead and o in delay)
+        return {o: (degree[o], 100 * overhead[o], delay[o]) for o in there}
+
     picture = plots.trade_off(
-        points, "links of a node", "traffic of no interest, %", "hops to a subscriber"
-    )
-    return picture, "The trade-off: links, uninteresting traffic and delay. Low and left is better"
+        points(calm), "links of a node", "traffic of no interest, %", "hops to a subscriber",
+        points(churned) if churned else None,
+    )  # fmt: skip
+    caption = "The trade-off: links, uninteresting traffic and delay. Low and left is better"
+    return picture, caption + ("; rings are with churn" if churned else "")
 
 
-def _comparison_plots(by_overlay: Mapping[str, Sequence[Result]]) -> list[tuple[str, str]]:
+def _churn_plots(calm: ByOverlay, churned: ByOverlay) -> list[tuple[str, str]]:
+    def both(metric: str, label: str) -> str:
+        before = {o: v for o, v in _means(calm, metric).items() if o in _means(churned, metric)}
+        after = {o: _means(churned, metric)[o] for o in before}
+        spread = {o: _spreads(churned, metric)[o] for o in before}
+        return plots.bars(after, label, spread, before, "without churn")
+
+    return [
+        (both("hit_ratio", "hit ratio"), "Deliveries that happened, of those owed"),
+        (both("delay_hops_mean", "hops"), "Delay in hops"),
+        (both("traffic_overhead", "share of traffic"), "Traffic of no interest"),
+        (both("control_messages_per_join", "messages"), "Messages that build links, for each "
+         "node that comes or goes"),
+    ]  # fmt: skip
+
+
+def _comparison_plots(by_overlay: ByOverlay) -> list[tuple[str, str]]:
     def means(metric: str) -> dict[str, float]:
-        found = {o: averages(rs, metric) for o, rs in by_overlay.items()}
-        return {o: mean(values) if values else 0.0 for o, values in found.items()}
+        return dict.fromkeys(by_overlay, 0.0) | _means(by_overlay, metric)
 
     def spreads(metric: str) -> dict[str, float]:
-        found = {o: averages(rs, metric) for o, rs in by_overlay.items()}
-        return {o: interval95(v) if len(v) > 1 else 0.0 for o, v in found.items()}
+        return dict.fromkeys(by_overlay, 0.0) | _spreads(by_overlay, metric)
 
     first = {overlay: results[0].degree_histogram for overlay, results in by_overlay.items()}
     return [

@@ -140,16 +140,28 @@ def scatter(points: Mapping[str, Sequence[tuple[float, float]]], x_label: str, l
 
 
 def trade_off(
-    points: Mapping[str, tuple[float, float, float]], x_label: str, label: str, size_label: str
+    points: Mapping[str, tuple[float, float, float]],
+    x_label: str,
+    label: str,
+    size_label: str,
+    moved: Mapping[str, tuple[float, float, float]] | None = None,
 ) -> str:
-    """A disc for each name: where it stands by two numbers, and by a third how large it is."""
+    """A disc for each name: where it stands by two numbers, and by a third how large it is.
+    A thread leads to where it has `moved`, if it is told, and a ring is there."""
 
     def paint(axes: Any) -> None:
         largest = max((size for _, _, size in points.values()), default=1) or 1
         for i, (name, (x, y, size)) in enumerate(points.items()):
             colour = COLOURS[i % len(COLOURS)]
             axes.scatter([x], [y], s=40 + 500 * size / largest, color=colour, alpha=0.7, lw=0)
-            axes.plot([], [], "o", color=colour, label=f"{name}: {size:.1f}")
+            text = f"{name}: {size:.1f}"
+            if moved and name in moved:
+                to_x, to_y, to_size = moved[name]
+                axes.plot([x, to_x], [y, to_y], color=colour, lw=0.8, alpha=0.7)
+                ring = 40 + 500 * to_size / largest
+                axes.scatter([to_x], [to_y], s=ring, facecolors="none", edgecolors=colour)
+                text += f", {to_size:.1f}"
+            axes.plot([], [], "o", color=colour, label=text)
         axes.margins(0.12, 0.15)
         axes.set_xlabel(x_label)
         axes.set_ylabel(label)

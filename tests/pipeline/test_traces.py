@@ -1,0 +1,43 @@
+"""Traces of a study: made into tables once, and cut from the same tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from orbweaver.pipeline.ingest.kinds import build_options, find
+from orbweaver.pipeline.sample.methods import build_settings
+from orbweaver.pipeline.traces import fetch
+from orbweaver.study.papers import PAPERS
+from orbweaver.study.traces import Trace
+from orbweaver.workload.tables import read_table, table_in
+
+
+def ring(name: str, nodes: int) -> Trace:
+    settings = {"nodes": nodes, "seeds": 1}
+    return Trace(name, "ring.txt", "undirected-edges", method="bfs", settings=settings)
+
+
+def test_a_trace_is_read_once_and_cut_as_often_as_asked(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "ring.txt").write_text("".join(f"{n} {(n + 1) % 30}\n" for n in range(30)))
+    work = tmp_path / "work"
+    small = fetch(spark, source, ring("a small one", 5), work)
+    (source / "ring.txt").unlink()
+    large = fetch(spark, source, ring("large", 12), work)
+    assert sorted(f.name for f in work.iterdir()) == ["a-small-one", "large", "ring-whole"]
+    for folder, nodes in ((small, 5), (large, 12)):
+        rows = read_table(table_in(folder, "nodes"), ("node",))
+        assert len({node for _, (node,) in rows}) == nodes
+    assert fetch(spark, source, ring("large", 12), work) == large, "nothing is left to do"
+
+
+def test_what_papers_ask_of_the_pipeline_exists() -> None:
+    for trace in (t for paper in PAPERS.values() for ts in paper.traces.values() for t in ts):
+        build_options(find(trace.kind), trace.options)
+        if trace.method:
+            build_settings(trace.method, 0, trace.settings)
