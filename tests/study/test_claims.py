@@ -155,6 +155,56 @@ def test_what_vitis_claims_of_overhead(
     assert all(verdict.reproduced for verdict in verdicts) is holds
 
 
+IDEAL_TWITTER: dict[str, dict[str, Any]] = {
+    "twitter vitis": {"hit_ratio": 1.0, "traffic_overhead": 0.43, "delay_hops_mean": 4.0},
+    "twitter rvr": {"hit_ratio": 1.0, "traffic_overhead": 0.66, "delay_hops_mean": 6.0},
+    "twitter opt": {"hit_ratio": 0.8, "traffic_overhead": 0.0, "delay_hops_mean": 6.8},
+    "twitter opt unbounded": {},
+    "churn vitis": {"hit_ratio_worst": 0.99},
+    "churn rvr": {"hit_ratio_worst": 0.87},
+}
+
+
+def verdicts_on_traces(claim: str, label: str, **changed: Any) -> list[bool]:
+    """Of the paper's own numbers, with something changed in one series."""
+    degrees = changed.pop("degrees", {10: 300, 30: 697, 210: 2, 708: 1})
+    results = []
+    for one, _ in VITIS.jobs([claim], "quick", [0]):
+        series = one.name.rpartition(" @ ")[0]
+        metrics = IDEAL_TWITTER[series] | (changed if series == label else {})
+        results.append(
+            Result(
+                name=one.name, overlay="", params={}, nodes=1, topics=1, seed=0, digest="",
+                wall_seconds=0, events=0, complete=True, metrics=metrics, snapshots=[],
+                degree_histogram=degrees, states={}, fingerprint="", version="",
+            )
+        )  # fmt: skip
+    return [verdict.reproduced for verdict in VITIS.judge([claim], gather(results))]
+
+
+@pytest.mark.parametrize(
+    ("claim", "label", "changed", "fails"),
+    [
+        ("V7", "", {}, 0),
+        ("V7", "twitter vitis", {"hit_ratio": 0.999}, 1),
+        ("V7", "twitter opt", {"hit_ratio": 0.5}, 1),
+        ("V7", "twitter opt", {"traffic_overhead": 0.1}, 1),
+        ("V7", "twitter rvr", {"traffic_overhead": 0.5}, 2),
+        ("V7", "twitter rvr", {"delay_hops_mean": 9.0}, 1),
+        ("V8", "", {}, 0),
+        ("V8", "", {"degrees": {10: 600, 30: 397, 210: 2, 708: 1}}, 1),
+        ("V8", "", {"degrees": {30: 1000}}, 2),
+        ("V9", "", {}, 0),
+        ("V9", "churn vitis", {"hit_ratio_worst": 0.97}, 1),
+        ("V9", "churn rvr", {"hit_ratio_worst": 1.0}, 1),
+    ],
+)
+def test_what_vitis_claims_on_traces(
+    claim: str, label: str, changed: dict[str, Any], fails: int
+) -> None:
+    assert verdicts_on_traces(claim, label, **changed).count(False) == fails
+
+
 def test_two_scenarios_of_one_name_are_two_series() -> None:
     first = result("nyse", 1000, 0)
     other = msgspec.structs.replace(first, fingerprint="abcdef012", seed=1)
