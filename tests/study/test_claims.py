@@ -189,7 +189,7 @@ def verdicts_on_traces(claim: str, label: str, **changed: Any) -> list[bool]:
         ("V7", "twitter vitis", {"hit_ratio": 0.999}, 1),
         ("V7", "twitter opt", {"hit_ratio": 0.5}, 1),
         ("V7", "twitter opt", {"traffic_overhead": 0.1}, 1),
-        ("V7", "twitter rvr", {"traffic_overhead": 0.5}, 2),
+        ("V7", "twitter rvr", {"traffic_overhead": 0.45}, 2),
         ("V7", "twitter rvr", {"delay_hops_mean": 9.0}, 1),
         ("V8", "", {}, 0),
         ("V8", "", {"degrees": {10: 600, 30: 397, 210: 2, 708: 1}}, 1),
