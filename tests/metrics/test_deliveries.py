@@ -61,6 +61,16 @@ def test_the_worst_stretch_of_a_run() -> None:
     assert found.hit_ratio_worst == pytest.approx(1 / 2)
 
 
+def test_what_comes_late_is_a_hit_but_not_a_prompt_one() -> None:
+    story = Story()
+    event = story.publish(1000)
+    story.arrive(3000, event, 1)
+    story.arrive(3001, event, 2, 3)
+    found = story.measure()
+    assert found.hit_ratio_worst == 1
+    assert found.prompt_ratio_worst == pytest.approx(1 / 3)
+
+
 def test_rows_tell_strangers_from_subscribers() -> None:
     """A delivery to one who was owed nothing does not make up for one who was."""
     story = Story()

@@ -160,8 +160,8 @@ IDEAL_TWITTER: dict[str, dict[str, Any]] = {
     "twitter rvr": {"hit_ratio": 1.0, "traffic_overhead": 0.66, "delay_hops_mean": 6.0},
     "twitter opt": {"hit_ratio": 0.8, "traffic_overhead": 0.0, "delay_hops_mean": 6.8},
     "twitter opt unbounded": {},
-    "churn vitis": {"hit_ratio_worst": 0.99},
-    "churn rvr": {"hit_ratio_worst": 0.87},
+    "churn vitis": {"hit_ratio_worst": 0.99, "prompt_ratio_worst": 0.98},
+    "churn rvr": {"hit_ratio_worst": 0.87, "prompt_ratio_worst": 0.8},
 }
 
 

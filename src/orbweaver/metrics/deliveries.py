@@ -12,6 +12,8 @@ Interval = tuple[int, int, int]
 """(node, subscribed from, until)"""
 NEVER = 1 << 62
 PARTS = 20
+PROMPT_MS = 2000
+"""What comes later has waited for a way to be found, rather than for the network."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +25,8 @@ class DeliveryMetrics:
     """Of the deliveries that should have happened, the share that did."""
     hit_ratio_worst: float
     """The same in the worst of `PARTS` stretches of the run, with as many events each."""
+    prompt_ratio_worst: float
+    """As before, but with those alone that came within `PROMPT_MS`."""
     duplicates: float
     """Copies beyond the first for each delivery."""
     duplicates_steady: float
@@ -53,11 +57,15 @@ def deliveries(records: Records, grace_ms: int = 0, stay_ms: int = 5000) -> Deli
     published and stayed for `stay_ms` after, its publisher excepted."""
     intervals = subscribed(records)
     got: dict[str, set[int]] = {}
-    for _, event, node, _, _ in records["deliveries"].rows():
+    prompt: dict[str, set[int]] = {}
+    for _, event, node, _, latency_ms in records["deliveries"].rows():
         got.setdefault(event, set()).add(node)
+        if latency_ms <= PROMPT_MS:
+            prompt.setdefault(event, set()).add(node)
     table = records["publications"]
     rows_kept = bool(got) or not any(table["deliveries"])
     owed_and_got: list[tuple[int, int]] = []
+    owed_and_prompt: list[tuple[int, int]] = []
     last: dict[str, tuple[int, int]] = {}
     for time, event, topic, publisher, copies, _, delivered, *_ in table.rows():
         owed = {
@@ -68,6 +76,8 @@ def deliveries(records: Records, grace_ms: int = 0, stay_ms: int = 5000) -> Deli
         # With counters only, the best that can be said is how many were delivered.
         hits = len(owed & got.get(event, set())) if rows_kept else min(delivered, len(owed))
         owed_and_got.append((len(owed), hits))
+        if rows_kept:
+            owed_and_prompt.append((len(owed), len(owed & prompt.get(event, set()))))
         last[topic] = (copies, delivered)
     total = sum(table["deliveries"])
     steady_copies = sum(copies for copies, _ in last.values())
@@ -78,6 +88,7 @@ def deliveries(records: Records, grace_ms: int = 0, stay_ms: int = 5000) -> Deli
         expected=sum(owed for owed, _ in owed_and_got),
         hit_ratio=_hit_ratio(owed_and_got),
         hit_ratio_worst=_worst(owed_and_got),
+        prompt_ratio_worst=_worst(owed_and_prompt),
         duplicates=_ratio(sum(table["copies"]) - total, total),
         duplicates_steady=_ratio(steady_copies - steady_total, steady_total),
         hops_mean=_ratio(sum(table["hops_sum"]), total),
