@@ -16,7 +16,9 @@ def test_the_interval_is_students(values: list[float]) -> None:
     error = statistics.stdev(values) / math.sqrt(len(values))
     half = t.ppf(0.975, len(values) - 1) * error
     # Beyond thirty values we take the normal distribution's quantile.
-    assert interval95(values) == pytest.approx(half, rel=0.04 if len(values) > 31 else 3e-4)
+    share = 0.04 if len(values) > 31 else 3e-4
+    rounding = 1e-12 * max(map(abs, values)) * len(values)
+    assert interval95(values) == pytest.approx(half, rel=share, abs=rounding + 1e-12)
 
 
 @pytest.mark.parametrize(
