@@ -319,9 +319,9 @@ def test_interests_follow_profiles() -> None:
 def test_links_can_be_read_as_one_way() -> None:
     vitis, _ = node(Vitis, "AB", one_way=True)
     vitis.receive(NodeId(2), profile(True, "AC"))
-    assert list(vitis._interested("A")) == [], "it has chosen us, not we it"
+    assert list(vitis._targets("A")) == [], "it has chosen us, not we it"
     vitis._refresh_table(entries(n2="AC"))
-    assert (list(vitis._interested("A")), list(vitis._interested("C"))) == ([2], [2])
+    assert (list(vitis._targets("A")), list(vitis._targets("C"))) == ([2], [2])
 
 
 def test_leaving_is_told() -> None:

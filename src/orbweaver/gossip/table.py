@@ -46,14 +46,6 @@ class TableParams(Params, frozen=True):
     view_size: Annotated[
         int, Meta(ge=1, description="entries of the peer sampling view", title="Newscast: 20")
     ] = 20
-    one_way: Annotated[
-        bool,
-        Meta(
-            description="events go only to neighbours in one's own table, and along relay "
-            "paths, not to those that have chosen us",
-            title="Vitis does not say",
-        ),
-    ] = False
 
 
 class TableOverlay(DispatchingOverlay):
@@ -183,13 +175,9 @@ class TableOverlay(DispatchingOverlay):
     def _interested(self, topic: Topic) -> Collection[NodeId]:
         """The neighbours that want a topic, whether or not we do."""
         if topic in self._sharing:
-            sharing: Iterable[Peer] = self._sharing[topic]
-        else:
-            bit = self.context.topics.bit(topic)
-            sharing = [peer for peer in self.peers.values() if peer.interest.mask & bit]
-        if self.params.one_way:
-            return [peer.node for peer in sharing if peer.chosen]
-        return [peer.node for peer in sharing]
+            return [peer.node for peer in self._sharing[topic]]
+        bit = self.context.topics.bit(topic)
+        return [peer.node for peer in self.peers.values() if peer.interest.mask & bit]
 
     def _interest_changed(self) -> None:
         self.interest = self.context.topics.interest([*self._subscribed, *self._published])

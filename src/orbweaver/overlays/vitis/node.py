@@ -44,6 +44,14 @@ class VitisParams(RendezvousParams, frozen=True):
             title="Vitis IV-A: uniform",
         ),
     ] = "uniform"
+    one_way: Annotated[
+        bool,
+        Meta(
+            description="in a cluster, events go only to neighbours in one's own table, not to "
+            "those that have chosen us",
+            title="the paper does not say",
+        ),
+    ] = False
 
 
 class Vitis(RendezvousOverlay):
@@ -110,7 +118,10 @@ class Vitis(RendezvousOverlay):
 
     def _targets(self, topic: Topic) -> Collection[NodeId]:
         """Cluster and tree: interested neighbours, and the relay path both ways."""
-        return dict.fromkeys([*self._interested(topic), *self.relays.peers(topic)])
+        near = self._interested(topic)
+        if self.params.one_way:
+            near = [node for node in near if self.peers[node].chosen]
+        return dict.fromkeys([*near, *self.relays.peers(topic)])
 
     def _cycle(self) -> None:
         if self.gateways.update(self._sharing):
