@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from random import Random
 
 from orbweaver.core.ids import NodeId
@@ -31,10 +32,12 @@ class Node:
         context = make_context(me, self.outbox, TopicTable())
         self.tman = TMan(
             context, lambda: entry(me), lambda: self.table, lambda: self.sample,
-            lambda entries: any(e.node not in self.dull for e in entries), self.refresh, AGE_MAX,
+            lambda entries: [e for e in entries if e.node not in self.dull], self.refresh,
+            AGE_MAX,
         )  # fmt: skip
 
-    def refresh(self, candidates: dict[NodeId, Descriptor]) -> None:
+    def refresh(self, fresh: Iterable[Descriptor]) -> None:
+        candidates = {e.node: e for e in (*self.table, *fresh)}
         nearest = sorted(candidates.values(), key=lambda e: abs(e.node - self.me))
         self.table = [Descriptor(e.node, e.interest, e.version, 0) for e in nearest[:2]]
 
@@ -94,7 +97,7 @@ def test_the_passive_side_answers_with_what_it_had() -> None:
 def test_old_entries_and_oneself_are_no_candidates() -> None:
     node = Node(5)
     seen: list[set[int]] = []
-    node.tman._refresh = lambda candidates: seen.append({int(n) for n in candidates})
+    node.tman._refresh = lambda fresh: seen.append({int(e.node) for e in fresh})
     node.sample = [entry(3, age=AGE_MAX + 1)]
     node.tman.on_exchange_reply(
         NodeId(1),
@@ -105,12 +108,12 @@ def test_old_entries_and_oneself_are_no_candidates() -> None:
 
 def test_the_newest_word_of_a_node_counts() -> None:
     node = Node(5)
-    kept: dict[NodeId, Descriptor] = {}
-    node.tman._refresh = kept.update
-    node.table = [entry(1, version=3, age=50), entry(2, version=3, age=50)]
+    kept: list[Descriptor] = []
+    node.tman._refresh = kept.extend
+    node.sample = [entry(1, version=3, age=50), entry(2, version=3, age=50)]
     told = (entry(1, version=2, age=0), entry(2, version=3, age=10), entry(3, version=1, age=9))
     node.tman.on_exchange_reply(NodeId(9), ExchangeReply(told))
-    assert [(e.version, e.age) for e in kept.values()] == [(3, 50), (3, 10), (1, 9)]
+    assert [(e.version, e.age) for e in kept] == [(3, 50), (3, 10), (1, 9)]
 
 
 def test_without_temptation_nothing_is_chosen_anew() -> None:
@@ -121,4 +124,4 @@ def test_without_temptation_nothing_is_chosen_anew() -> None:
     assert [e.node for e in node.table] == [1, 2]
     node.sample = [entry(4)]
     node.tman.on_exchange_reply(NodeId(1), ExchangeReply((entry(6),)))
-    assert [e.node for e in node.table] == [4, 6], "all are candidates when one tempts"
+    assert [e.node for e in node.table] == [4, 2], "among the table and who tempts"

@@ -103,7 +103,7 @@ def test_a_table_has_ring_neighbours_a_long_link_and_the_best_friends() -> None:
 def test_a_table_is_never_larger_than_it_may_be() -> None:
     vitis, outbox = node(Vitis, table_size=5)
     for first in range(1, 60, 7):
-        vitis._refresh_table({NodeId(n): entry(n, "AB") for n in range(first, first + 9)})
+        vitis._refresh_table([entry(n, "AB") for n in range(first, first + 9)])
         assert vitis.status()["table"] == 5
     assert len(outbox.links) == 5, "those that were dropped are no links any more"
 
@@ -262,7 +262,7 @@ def profile(chosen: bool, topics: str | None = "AB", version: int = 1, *told: Pr
 
 def test_who_is_chosen_is_told_and_links_both_ways() -> None:
     vitis, outbox = node(Vitis)
-    vitis._refresh_table(entries(n1="AB"))
+    vitis._refresh_table(entries(n1="AB").values())
     ((to, sent),) = outbox.take()
     assert (to, sent.chosen, sent.interest) == (1, True, TABLE.interest("AB"))
     vitis.receive(NodeId(1), profile(False))
@@ -287,7 +287,7 @@ def test_a_link_ends_when_neither_end_chooses_it() -> None:
 
 def test_who_lost_us_is_introduced_again() -> None:
     vitis, outbox = node(Vitis)
-    vitis._refresh_table(entries(n1="AB"))
+    vitis._refresh_table(entries(n1="AB").values())
     outbox.take()
     vitis.receive(NodeId(1), Goodbye(leaving=False))
     vitis.wake(Vitis.TIMER)
@@ -320,7 +320,7 @@ def test_links_can_be_read_as_one_way() -> None:
     vitis, _ = node(Vitis, "AB", one_way=True)
     vitis.receive(NodeId(2), profile(True, "AC"))
     assert list(vitis._targets("A")) == [], "it has chosen us, not we it"
-    vitis._refresh_table(entries(n2="AC"))
+    vitis._refresh_table(entries(n2="AC").values())
     assert (list(vitis._targets("A")), list(vitis._targets("C"))) == ([2], [2])
 
 

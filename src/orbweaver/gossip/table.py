@@ -144,10 +144,10 @@ class TableOverlay(DispatchingOverlay):
     def _select(self, candidates: dict[NodeId, Descriptor]) -> Collection[NodeId]:
         """The new routing table, of at most `table_size` entries."""
 
-    def _tempted(self, candidates: Iterable[Descriptor]) -> bool:
-        """Whether any of these, who are not in the table, might find a place there: choosing
-        takes longer than asking."""
-        return True
+    def _tempted(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
+        """Those of whom some might find a place in the table; some who have one already may
+        be among them. Choosing takes longer than asking."""
+        return list(entries)
 
     @abstractmethod
     def _targets(self, topic: Topic) -> Collection[NodeId]:
@@ -201,15 +201,19 @@ class TableOverlay(DispatchingOverlay):
             if peer.chosen
         ]
 
-    def _tempting(self, candidates: Iterable[Descriptor]) -> bool:
+    def _tempting(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
         if not self._settled:
-            return True
-        peers = self.peers
-        others = [e for e in candidates if e.node not in peers or not peers[e.node].chosen]
-        return self._tempted(others)
+            return list(entries)
+        return [entry for entry in self._tempted(entries) if not self._has_chosen(entry.node)]
 
-    def _refresh_table(self, candidates: dict[NodeId, Descriptor]) -> None:
+    def _refresh_table(self, fresh: Iterable[Descriptor]) -> None:
+        """Choose among the table as it is and these."""
         self._settled = True
+        candidates = {entry.node: entry for entry in self._table()}
+        for entry in fresh:
+            known = candidates.get(entry.node)
+            if known is None or entry.version > known.version:
+                candidates[entry.node] = entry
         chosen = dict.fromkeys(self._select(candidates))
         for peer in [p for p in self.peers.values() if p.chosen and p.node not in chosen]:
             peer.chosen = False
@@ -217,17 +221,17 @@ class TableOverlay(DispatchingOverlay):
                 self.context.outbox.send(peer.node, Goodbye(leaving=False))
                 self._unlink(peer)
         for node in chosen:
-            known = self.peers.get(node)
+            known_peer = self.peers.get(node)
             entry = candidates[node]
-            if known is None:
+            if known_peer is None:
                 heard_ms = self.context.outbox.now() - entry.age
-                known = self._link(Peer(node, entry.interest, entry.version, heard_ms))
-                known.chosen = True
-                self._introduce(known)
+                made = self._link(Peer(node, entry.interest, entry.version, heard_ms))
+                made.chosen = True
+                self._introduce(made)
             else:
-                known.chosen = True
-                if entry.version > known.version:
-                    self._update_interest(known, entry.interest, entry.version)
+                known_peer.chosen = True
+                if entry.version > known_peer.version:
+                    self._update_interest(known_peer, entry.interest, entry.version)
 
     def _has_chosen(self, node: NodeId) -> bool:
         peer = self.peers.get(node)

@@ -36,13 +36,13 @@ class TMan:
         describe_self: Callable[[], Descriptor],
         table: Callable[[], Collection[Descriptor]],
         sample: Callable[[], Iterable[Descriptor]],
-        tempting: Callable[[Iterable[Descriptor]], bool],
-        refresh: Callable[[dict[NodeId, Descriptor]], None],
+        tempting: Callable[[Iterable[Descriptor]], list[Descriptor]],
+        refresh: Callable[[Iterable[Descriptor]], None],
         age_max: int,
     ) -> None:
-        """`table` gives the routing table; `refresh` is told the candidates, of whom it
-        makes a new one, but only if any of those that are new to it are `tempting`. Entries
-        older than `age_max` (ms) are of nodes that have gone."""
+        """`table` gives the routing table; `tempting` says who might find a place in it, and
+        `refresh` is told these, to choose it anew. Entries older than `age_max` (ms) are of
+        nodes that have gone."""
         self._context = context
         self._describe_self = describe_self
         self._table = table
@@ -56,13 +56,12 @@ class TMan:
         table = self._table()
         partners = [entry.node for entry in table] or list(others)
         if partners:
-            message = Exchange((self._describe_self(), *self._buffer(table).values()))
+            message = Exchange(self._buffer(table))
             self._context.outbox.send(pick(self._context.rng, partners), message)
 
     def on_exchange(self, sender: NodeId, message: Exchange) -> None:
         """The passive thread."""
-        buffer = self._buffer(self._table())
-        reply = ExchangeReply((self._describe_self(), *buffer.values()))
+        reply = ExchangeReply(self._buffer(self._table()))
         self._context.outbox.send(sender, reply)
         self._merge(message.buffer)
 
@@ -70,25 +69,22 @@ class TMan:
         # The sample is looked at here: once a cycle is enough.
         self._merge(message.buffer, self._sample())
 
-    def _buffer(self, table: Collection[Descriptor]) -> dict[NodeId, Descriptor]:
-        """The sample and the table; of what is in both, what the table knows."""
+    def _buffer(self, table: Iterable[Descriptor]) -> tuple[Descriptor, ...]:
+        """Oneself, the table and the sample; of who is in both, what the table knows."""
         buffer = {entry.node: entry for entry in self._sample() if entry.age <= self._age_max}
         for entry in table:
             buffer[entry.node] = entry
-        return buffer
+        return (self._describe_self(), *buffer.values())
 
     def _merge(self, received: Iterable[Descriptor], sample: Iterable[Descriptor] = ()) -> None:
         age_max, me = self._age_max, self._context.me
-        young = [e for e in received if e.age <= age_max and e.node != me]
-        if not self._tempting(young) and not self._tempting(sample):
-            return  # as nearly always, once the overlay has formed
-        buffer = self._buffer(self._table())
-        for entry in young:
-            known = buffer.get(entry.node)
-            if (
-                known is None
-                or entry.version > known.version
-                or (entry.version == known.version and entry.age < known.age)
-            ):
-                buffer[entry.node] = entry
-        self._refresh(buffer)
+        fresh: dict[NodeId, Descriptor] = {}
+        # Hardly anybody tempts, once the overlay has formed; so that is asked first.
+        for entry in (*self._tempting(received), *self._tempting(sample)):
+            if entry.age > age_max or entry.node == me:
+                continue
+            known = fresh.get(entry.node)
+            if known is None or (entry.version, -entry.age) > (known.version, -known.age):
+                fresh[entry.node] = entry
+        if fresh:
+            self._refresh(fresh.values())

@@ -28,8 +28,9 @@ class Rvr(RendezvousOverlay):
     def _select(self, candidates: dict[NodeId, Descriptor]) -> Collection[NodeId]:
         return self.world.choose(candidates)
 
-    def _tempted(self, candidates: Iterable[Descriptor]) -> bool:
-        return any(self.world.improves(entry.node) for entry in candidates)
+    def _tempted(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
+        improves = self.world.improves
+        return [entry for entry in entries if improves(entry.node)]
 
     def _targets(self, topic: Topic) -> Collection[NodeId]:
         return self.relays.peers(topic)

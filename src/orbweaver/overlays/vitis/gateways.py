@@ -44,17 +44,18 @@ class Gateways:
             self._stale[topic] = None
 
     def heard(self, peer: Peer, proposals: Iterable[Proposal]) -> None:
+        node, told, stale = peer.node, peer.proposals, self._stale
         for new in proposals:
-            topic = new.topic
-            peer.proposals[topic] = new
+            topic, gateway = new.topic, new.gateway
+            told[topic] = new
             ours = self.proposals.get(topic)
-            if ours is None or ours.parent == peer.node:
-                self._stale[topic] = None
-            elif new.gateway == ours.gateway:
+            if ours is None or ours.parent == node:
+                stale[topic] = None
+            elif gateway == ours.gateway:
                 if new.hops + 1 < ours.hops:
-                    self._stale[topic] = None
-            elif distance(PLACE_OF_NODE[new.gateway], PLACE_OF_TOPIC[topic]) < self._reach[topic]:
-                self._stale[topic] = None
+                    stale[topic] = None
+            elif distance(PLACE_OF_NODE[gateway], PLACE_OF_TOPIC[topic]) < self._reach[topic]:
+                stale[topic] = None
 
     def update(self, interest: Collection[Topic]) -> bool:
         """Algorithm 5, for the topics where it can make a difference. Has anything changed

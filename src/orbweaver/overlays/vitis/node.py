@@ -69,6 +69,9 @@ class Vitis(RendezvousOverlay):
             lambda topic: self._sharing.get(topic, ()),
             self.peers.__contains__,
         )
+        self._gateway_of: dict[Topic, None] = {}
+        """As of the last cycle."""
+        self._gateways_moved = False
         self._worst_friend = -1.0
         self.rates = make_rates(params.rates, context.topics)
         if isinstance(self.rates, SeenRates):
@@ -96,19 +99,20 @@ class Vitis(RendezvousOverlay):
         self._worst_friend = -friends[-1][0] if friends and full else -1.0
         return [*chosen, *(node for _, _, _, node in friends)]
 
-    def _tempted(self, candidates: Iterable[Descriptor]) -> bool:
+    def _tempted(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
         # Asked more often than anything else. Hardly anybody shares as many topics as it
         # takes for a friend even if it wanted no others: that is asked first.
         mine, worst, improves = self.interest, self._worst_friend, self.world.improves
         mask, least = mine.mask, worst * len(mine) if self.rates is None else -1.0
-        for entry in candidates:
-            if (mask & entry.interest.mask).bit_count() > least and (
-                self._utility(mine, entry.interest) > worst
-            ):
-                return True
-            if improves(entry.node):
-                return True
-        return False
+        return [
+            entry
+            for entry in entries
+            if (
+                (mask & entry.interest.mask).bit_count() > least
+                and self._utility(mine, entry.interest) > worst
+            )
+            or improves(entry.node)
+        ]
 
     def _utility(self, mine: Interest, other: Interest) -> float:
         """Equation 1."""
@@ -124,8 +128,13 @@ class Vitis(RendezvousOverlay):
         return dict.fromkeys([*near, *self.relays.peers(topic)])
 
     def _cycle(self) -> None:
-        if self.gateways.update(self._sharing):
-            self.relays.want(self.gateways.gateway_of())
+        changed = self.gateways.update(self._sharing)
+        if changed or self._gateways_moved:
+            # Who has just become a gateway often is none in the next cycle. Asking for a path
+            # in the second cycle in a row halves the requests while an overlay forms.
+            found = dict.fromkeys(self.gateways.gateway_of())
+            self.relays.want([topic for topic in found if topic in self._gateway_of])
+            self._gateway_of, self._gateways_moved = found, changed
         self.relays.step()
 
     def _interest_changed(self) -> None:
