@@ -31,10 +31,10 @@ from orbweaver.study.pool import Job, run_all
 from orbweaver.study.run import Result
 from orbweaver.workload.scenario import ChurnSpec, Scenario, build_scenario, make_workload
 
-WARMUP_MS = 40_000
+WARMUP_MS = 30_000
 CALM, CHURNED = "calm", "churned"
 CHURN = "exponential:300:75"
-CHURN_MS = 60_000
+CHURN_MS = 30_000
 """How long publications go on when nodes come and go, if they would not take longer."""
 YOUNG_MS = 10_000
 """How long a node may take to find its neighbours before it is owed events (Vitis IV-F)."""
@@ -62,7 +62,7 @@ def compare(
     ] = None,
     warmup_ms: Annotated[
         int | None,
-        typer.Option(help="Time for the overlays to form. [default: 40000, or the scenario's]"),
+        typer.Option(help="Time for the overlays to form. [default: 30000, or the scenario's]"),
     ] = None,
     seeds: Seeds = "0-2",
     workers: Annotated[int, typer.Option(help="Processes; 0 means one for each core.")] = 0,
