@@ -154,14 +154,12 @@ class Flood:
         return since is not None and age_ms <= self._context.outbox.now() - since + AGE_SLACK_MS
 
     def _spread(self, name: EventId, known: Known) -> None:
-        told, send = known.told, self._context.outbox.send
-        notice = None
-        for peer in self._targets(name[2]):
-            times = told.get(peer, 0)
-            if times != KNOWS and times < TELL_MAX:
-                notice = notice or Notice(name)
-                told[peer] = times + 1
-                send(peer, notice)
+        told = known.told
+        peers = [peer for peer in self._targets(name[2]) if KNOWS != told.get(peer, 0) < TELL_MAX]
+        if peers:
+            for peer in peers:
+                told[peer] = told.get(peer, 0) + 1
+            self._context.outbox.send_all(peers, Notice(name))
 
     def _hand_over(self, peer: NodeId, known: Known) -> None:
         assert known.event is not None

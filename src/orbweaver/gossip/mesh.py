@@ -174,8 +174,7 @@ class Mesh(DispatchingOverlay):
             self.lost(peer)
         if self._peers:
             beat = self._heartbeat()
-            for peer in self._peers:
-                outbox.send(peer, beat)
+            outbox.send_all(self._peers, beat)
 
     def _describe_self(self) -> Descriptor:
         return Descriptor(self.context.me, self.interest, self.version, 0)

@@ -55,18 +55,21 @@ class SimNode:
             world.suffer(self.me, to, message, delay)
 
     def send_all(self, peers: Iterable[NodeId], message: Message) -> None:
-        world = self._world
-        if world.encode is not None or world.faults is not None:
-            for peer in peers:
-                self.send(peer, message)
-            return
-        # The same again without what does not apply: heartbeats are half of all messages.
-        me, nodes, latency, schedule = self.me, world.nodes, world.latency, self._engine.schedule
+        # The same as above, with what is the same for all done once: heartbeats are half of
+        # all messages.
+        world, me, schedule = self._world, self.me, self._engine.schedule
+        nodes, latency, faults = world.nodes, world.latency, world.faults
         sent = 0
         for peer in peers:
-            schedule(latency(me, peer), nodes[peer].receive_here, me, message)
+            if faults is None:
+                schedule(latency(me, peer), nodes[peer].receive_here, me, message)
+            else:
+                world.suffer(me, peer, message, latency(me, peer))
             sent += 1
-        self._count[type(message)] += sent
+        kind = type(message)
+        self._count[kind] += sent
+        if world.encode is not None:
+            self._bytes[kind] += sent * len(world.encode(message))
 
     def set_timer(self, timer: Timer, delay_ms: int) -> None:
         self._serial += 1
