@@ -13,6 +13,7 @@ from orbweaver.metrics.traffic import (
     burdened,
     control_messages_per_change,
     overhead_by_node,
+    overhead_histogram,
     sent,
     sent_bytes,
     traffic_overhead,
@@ -111,3 +112,4 @@ def test_notices_are_another_reading_of_overhead() -> None:
     assert traffic_overhead(records, notices=True) == 0.1
     assert (burdened(records), burdened(records, above=0.5)) == (0.5, 0.0)
     assert math.isnan(burdened(Recorder().finish(0)))
+    assert overhead_histogram(records) == {0: 1, 5: 1}

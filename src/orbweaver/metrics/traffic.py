@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 from orbweaver.metrics.averages import mean
 from orbweaver.records import Records
@@ -23,6 +24,13 @@ def overhead_by_node(records: Records, notices: bool = False) -> list[float]:
 def traffic_overhead(records: Records, notices: bool = False) -> float:
     """The mean of that over nodes."""
     return mean(overhead_by_node(records, notices))
+
+
+def overhead_histogram(records: Records) -> dict[int, int]:
+    """How many nodes have how much overhead, in tenths: 0 is less than 10 %, 9 is 90 % and
+    more."""
+    tenths = Counter(min(9, int(10 * share)) for share in overhead_by_node(records))
+    return dict(sorted(tenths.items()))
 
 
 def burdened(records: Records, above: float = 0.2) -> float:

@@ -11,7 +11,7 @@ from orbweaver import __version__
 from orbweaver.report import plots
 from orbweaver.report.page import Page
 from orbweaver.study.claims import Verdict
-from orbweaver.study.paper import COLUMNS, HISTOGRAM, BySeries, Figure, Paper
+from orbweaver.study.paper import COLUMNS, HISTOGRAMS, BySeries, Figure, Paper
 
 
 class Ledger(msgspec.Struct, frozen=True):
@@ -59,8 +59,8 @@ def figures(paper: Paper, series: BySeries) -> dict[Figure, str]:
 
 def draw(figure: Figure, labels: Sequence[str], series: BySeries) -> str:
     chosen = [series[label] for label in labels]
-    if figure.metric == HISTOGRAM:
-        counts = {one.label: one.each()[0].degree_histogram for one in chosen}
+    if figure.metric in HISTOGRAMS:
+        counts = {one.label: getattr(one.each()[0], figure.metric) for one in chosen}
         return plots.histograms(counts, figure.x_label)
     ours = {
         one.label: {

@@ -76,6 +76,8 @@ def histograms(counts: Mapping[str, Mapping[int, int]], label: str) -> str:
 
     def paint(axes: Any) -> None:
         for i, (name, by_value) in enumerate(counts.items()):
+            if not by_value:
+                continue
             total = sum(by_value.values())
             xs = range(min(by_value), max(by_value) + 1)
             ys = [100 * by_value.get(x, 0) / total for x in xs]

@@ -11,8 +11,9 @@ from orbweaver.study.claims import Series, Verdict
 from orbweaver.study.traces import Trace
 from orbweaver.workload.scenario import Scenario
 
-HISTOGRAM = "degree_histogram"
-"""A figure's metric when it shows how many nodes have which degree, in the first run."""
+DEGREES, OVERHEADS = HISTOGRAMS = ("degree_histogram", "overhead_histogram")
+"""A figure's metric when it shows how many nodes have which degree, or how much traffic of
+no interest, in the first run."""
 
 NO_TRACES = Path("traces")
 """Where nobody looks, as long as only the names of scenarios are asked for."""

@@ -13,6 +13,7 @@ from orbweaver import __version__
 from orbweaver.metrics.degree import degrees, histogram
 from orbweaver.metrics.snapshot import Snapshot, snapshot
 from orbweaver.metrics.summary import overlay_metrics, summarise
+from orbweaver.metrics.traffic import overhead_histogram
 from orbweaver.overlays.catalog import find
 from orbweaver.records import Records
 from orbweaver.sim.simulation import Outcome, Progress, Simulation
@@ -39,6 +40,8 @@ class Result(msgspec.Struct, frozen=True):
     """What the nodes said of themselves at the last snapshot: value -> number of nodes."""
     fingerprint: str
     version: str
+    overhead_histogram: dict[int, int] = {}
+    """Traffic of no interest, in tenths of all that a node gets -> nodes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +84,7 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
         snapshots=snapshots,
         degree_histogram=histogram(degrees(final)),
         states=_states(outcome.records, times[-1]),
+        overhead_histogram=overhead_histogram(outcome.records),
         fingerprint=simulation.scenario.fingerprint(),
         version=__version__,
     )

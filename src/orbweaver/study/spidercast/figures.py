@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orbweaver.study.paper import HISTOGRAM, Figure
+from orbweaver.study.paper import DEGREES, Figure
 from orbweaver.study.spidercast.paper import (
     CHURN,
     SIZES,
@@ -115,7 +115,7 @@ FIGURES = (
         "Fig. 9(a): degrees with S=20 and with S in [10:30]",
         "links of a node",
         "% of nodes",
-        HISTOGRAM,
+        DEGREES,
         ("mixed 20", "mixed 10:30"),
     ),
     Figure(
@@ -123,7 +123,7 @@ FIGURES = (
         "Fig. 9(b): degrees with S=40 and with S in [10:70]",
         "links of a node",
         "% of nodes",
-        HISTOGRAM,
+        DEGREES,
         ("mixed 40", "mixed 10:70"),
     ),
     Figure(

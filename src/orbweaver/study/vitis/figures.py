@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orbweaver.study.paper import HISTOGRAM, Figure
+from orbweaver.study.paper import DEGREES, OVERHEADS, Figure
 
 _friends = tuple(f"friends {pattern}" for pattern in ("random", "low", "high"))
 _tables = (*(f"table {pattern}" for pattern in ("random", "low", "high")), "table rvr")
@@ -15,6 +15,8 @@ FIGURES = (
            OVERHEAD, "traffic_overhead", _friends),
     Figure("friends-delay", "Fig. 4(b): delay over the number of friends", "friends", HOPS,
            "delay_hops_mean", _friends),
+    Figure("overheads", "Fig. 5: nodes by their traffic overhead, tables of 15",
+           "overhead, tenths of the traffic", "nodes", OVERHEADS, _tables),
     Figure("table-overhead", "Fig. 6(a): overhead over the size of the table", "table size",
            OVERHEAD, "traffic_overhead", _tables),
     Figure("table-delay", "Fig. 6(b): delay over the size of the table", "table size", HOPS,
@@ -30,7 +32,7 @@ FIGURES = (
     Figure("twitter-delay", "Fig. 10(c): delay on a Twitter sample", "table size", HOPS,
            "delay_hops_mean", _twitter),
     Figure("opt-degree", "Fig. 11: degrees in OPT without a bound", "links of a node", "nodes",
-           HISTOGRAM, ("twitter opt unbounded",)),
+           DEGREES, ("twitter opt unbounded",)),
     Figure("size-delay", "III-A: delay over the number of nodes", "nodes", HOPS,
            "delay_hops_mean", ("size vitis", "size rvr")),
 )  # fmt: skip
