@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orbweaver.metrics.summary import MEANING
-from orbweaver.report.ledger import figures, judge, settings_rows, write_study
+from orbweaver.report.ledger import Ledger, figures, judge, settings_rows, write_study
 from orbweaver.report.markdown import write_markdown
 from orbweaver.study.claims import Series, gather, told
 from orbweaver.study.run import Result
@@ -93,3 +93,11 @@ def test_which_claims_some_runs_are_enough_for() -> None:
     assert SPIDERCAST.judged_by(quick | full) == ("full", ["S10"])
     assert SPIDERCAST.judged_by({"mine"}) == ("", [])
     assert VITIS.judged_by({"mine"}) == ("", []), "though V10 needs no runs"
+
+
+def test_the_command_names_traces_where_they_are_needed() -> None:
+    ledger = Ledger("vitis", "Vitis", "quick", "small", [0, 1], [], ["V9"])
+    whole = "orbweaver reproduce vitis --scale quick"
+    assert ledger.command() == f"{whole} --seeds 0,1 --traces TRACES"
+    assert ledger.command("V9") == f"{whole} --claims V9 --seeds 0,1 --traces TRACES"
+    assert ledger.command("V1") == f"{whole} --claims V1 --seeds 0,1"

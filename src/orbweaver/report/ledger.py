@@ -23,6 +23,8 @@ class Ledger(msgspec.Struct, frozen=True):
     scale_meaning: str
     seeds: list[int]
     verdicts: list[Verdict]
+    traced: list[str]
+    """The claims among them that need real traces."""
 
     @property
     def held(self) -> int:
@@ -32,13 +34,18 @@ class Ledger(msgspec.Struct, frozen=True):
         """What makes it again, whole or one claim of it."""
         seeds = ",".join(map(str, self.seeds))
         only = f" --claims {claim}" if claim else ""
-        return f"orbweaver reproduce {self.paper} --scale {self.scale}{only} --seeds {seeds}"
+        needs = self.traced and (not claim or claim in self.traced)
+        traces = " --traces TRACES" if needs else ""
+        return (
+            f"orbweaver reproduce {self.paper} --scale {self.scale}{only} --seeds {seeds}{traces}"
+        )
 
 
 def judge(paper: Paper, claims: Sequence[str], scale: str, series: BySeries) -> Ledger:
     seeds = sorted({result.seed for one in series.values() for result in one.each()})
     verdicts = paper.judge(claims, series)
-    return Ledger(paper.name, paper.title, scale, paper.scales[scale], seeds, verdicts)
+    traced = [claim for claim in claims if paper.claims[claim].traced]
+    return Ledger(paper.name, paper.title, scale, paper.scales[scale], seeds, verdicts, traced)
 
 
 def verdict_word(verdict: Verdict) -> str:
