@@ -62,9 +62,8 @@ def reproduce(
         orbweaver reproduce spidercast --claims S1,S2,S14
     """
     chosen_paper = find_paper(paper)
-    chosen_paper.scale(scale)
     chosen = [c.strip().upper() for c in claims.split(",")] if claims else list(chosen_paper.claims)
-    chosen_paper.needed(chosen)
+    chosen_paper.check(chosen, scale)
     traced = [claim for claim in chosen if chosen_paper.claims[claim].traced]
     if traced and traces is None:
         needing = f"{', '.join(traced)} need real traces: --traces DIR"

@@ -31,6 +31,7 @@ COLUMNS = {
     "control_messages_per_join": ("msgs/join", 1),
     "converged_ms": ("last change, ms", 0),
 }
+"""Of a table of settings, unless a paper has its own: metric -> title and digits."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,10 +95,10 @@ class Paper:
             names |= dict.fromkeys(self.claims[claim].needs)
         return list(names)
 
-    def scale(self, name: str) -> str:
-        if name not in self.scales:
-            raise UsageError(f"{self.title} has no scale '{name}': {nearest(name, self.scales)}")
-        return name
+    def check(self, claims: Iterable[str], scale: str) -> None:
+        if scale not in self.scales:
+            raise UsageError(f"{self.title} has no scale '{scale}': {nearest(scale, self.scales)}")
+        self.needed(claims)
 
     def jobs(
         self, claims: Sequence[str], scale: str, seeds: Sequence[int], traces: Path = NO_TRACES

@@ -210,6 +210,7 @@ def churn(overlay: str) -> Experiment:
     """IV-F: peers of a streaming system come and go, and a crowd comes."""
 
     def made(scale: Scale, traces: Path) -> list[Scenario]:
+        # Some 500 of the peers are up at a time: as many topics as for a network that small.
         small = SCALES["quick"]
         base = scenario(small, f"churn {overlay}", scale.crowd, overlay)
         every_ms = 200
