@@ -94,6 +94,18 @@ def test_a_lost_parent_is_replaced_in_the_next_cycle() -> None:
     assert relays.peers("a") == [6]
 
 
+def test_a_lost_child_takes_its_requests_along() -> None:
+    relays, outbox = part(Hop(5))
+    relays.on_relay(NodeId(3), Relay(("a", "b")))
+    relays.on_relay(NodeId(4), Relay(("b",)))
+    outbox.take()
+    relays.lost(NodeId(3))
+    assert outbox.take() == [(5, Unrelay(("a",)))], "another child still needs b"
+    assert relays.peers("b") == [4, 5]
+    relays.on_unrelay(NodeId(3), Unrelay(("b",)))
+    assert relays.peers("b") == [4, 5], "a late word of one that has gone"
+
+
 def test_what_is_no_longer_wanted_is_left() -> None:
     relays, outbox = part(Hop(5))
     relays.want(["a", "b", "c"])

@@ -61,6 +61,8 @@ class Relays:
         self.branches: dict[Topic, Branch] = {}
         self._below: dict[NodeId, dict[Topic, None]] = {}
         """Parent -> the topics for which it is."""
+        self._above: dict[NodeId, dict[Topic, None]] = {}
+        """Child -> the topics for which it is."""
 
     def want(self, topics: Iterable[Topic]) -> None:
         """From now on, be on the trees of these topics and of no others, but for those of
@@ -91,9 +93,10 @@ class Relays:
         if now < self._due:
             return
         self._due = now + self._period_ms
-        for branch in self.branches.values():
+        for topic, branch in self.branches.items():
             for child in [c for c, until in branch.children.items() if until <= now]:
                 del branch.children[child]
+                self._above[child].pop(topic, None)
         self._let_go(list(self.branches))
         for parent, topics in self._below.items():
             self._context.outbox.send(parent, Relay(tuple(topics)))
@@ -105,25 +108,33 @@ class Relays:
     def on_relay(self, sender: NodeId, message: Relay) -> None:
         until = self._context.outbox.now() + PERIODS_MAX * self._period_ms
         grown = []
+        above = self._above.setdefault(sender, {})
         for topic in message.topics:
             branch = self.branches.get(topic)
             if branch is None:
                 branch = self.branches[topic] = Branch()
                 grown.append(topic)
             branch.children[sender] = until
+            above[topic] = None
         self._ask(grown)
 
     def on_unrelay(self, sender: NodeId, message: Unrelay) -> None:
+        above = self._above.get(sender, {})
         for topic in message.topics:
-            if topic in self.branches:
-                self.branches[topic].children.pop(sender, None)
+            if topic in above:
+                del above[topic], self.branches[topic].children[sender]
         self._let_go(message.topics)
 
     def lost(self, peer: NodeId) -> None:
-        """A neighbour has gone; where it was a child its request lapses."""
+        """A neighbour has gone, and what it asked for with it: it asks somebody else now.
+        Where it was the parent, so do we, in the next cycle."""
         for topic in self._below.pop(peer, ()):
             self.branches[topic].parent = None
             self._rerouted = True
+        orphans = self._above.pop(peer, {})
+        for topic in orphans:
+            del self.branches[topic].children[peer]
+        self._let_go(orphans)
 
     def _ask(self, topics: Iterable[Topic]) -> None:
         """One message to each next hop, for all topics that go there."""

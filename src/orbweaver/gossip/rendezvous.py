@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
+from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import Claims, Context
 from orbweaver.gossip.dispatch import Handler
 from orbweaver.gossip.profiles import Peer
@@ -51,8 +52,13 @@ class RendezvousOverlay(TableOverlay):
         self._router.remove(peer.node)
         self.relays.lost(peer.node)
 
+    def on_relay(self, sender: NodeId, message: Relay) -> None:
+        # A link that is going down; its other end will hear of it and ask elsewhere.
+        if sender in self.peers:
+            self.relays.on_relay(sender, message)
+
     handlers: ClassVar[dict[type, Handler]] = {
         **TableOverlay.handlers,
-        Relay: lambda node, *m: node.relays.on_relay(*m),
+        Relay: on_relay,
         Unrelay: lambda node, *m: node.relays.on_unrelay(*m),
     }
