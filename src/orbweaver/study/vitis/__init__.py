@@ -5,6 +5,7 @@ from __future__ import annotations
 from orbweaver.study.paper import Paper
 from orbweaver.study.vitis.experiments import SCALES, TRACES, scenarios
 from orbweaver.study.vitis.figures import FIGURES
+from orbweaver.study.vitis.notes import NOTES
 from orbweaver.study.vitis.verdicts import CLAIMS
 
 COLUMNS = {
@@ -31,5 +32,7 @@ VITIS = Paper(
     figures=FIGURES,
     traces=TRACES,
     sensitivity=("sensitivity",),
+    notes=NOTES,
+    notes_at="quick",
     columns=COLUMNS,
 )
