@@ -46,6 +46,7 @@ def test_scenarios_run(path: Path) -> None:
     small = msgspec.structs.replace(
         full,
         workload=msgspec.structs.replace(full.workload, nodes=40),
+        churn=msgspec.structs.replace(full.churn, crowd=min(full.churn.crowd, 10)),
         run=msgspec.structs.replace(full.run, duration_ms=6000, warmup_ms=5000, snapshots_ms=()),
     )
     result = run_scenario(small, 0).result
