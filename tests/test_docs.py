@@ -47,7 +47,9 @@ def test_scenarios_run(path: Path) -> None:
         full,
         workload=msgspec.structs.replace(full.workload, nodes=40),
         churn=msgspec.structs.replace(full.churn, crowd=min(full.churn.crowd, 10)),
-        run=msgspec.structs.replace(full.run, duration_ms=6000, warmup_ms=5000, snapshots_ms=()),
+        run=msgspec.structs.replace(
+            full.run, duration_ms=6000, warmup_ms=5000, snapshots_ms=(), young_ms=0
+        ),
     )
     result = run_scenario(small, 0).result
     assert result.complete
