@@ -1,8 +1,9 @@
 """The runs that Vitis' claims need, at three scales.
 
 Three patterns of interest: random; low and high correlation, where each node takes its
-topics from five or from two groups. Smaller scales keep what matters to a node: how many
-subscribers a topic has, and how many topics and nodes a group.
+topics from five or from two groups. Smaller scales are not the same thing made smaller. The
+middle one keeps how many subscribers a topic has, and how many topics and nodes a group, but
+more nodes share all their groups; the quick one keeps none of these.
 """
 
 from __future__ import annotations
