@@ -1,0 +1,53 @@
+"""What a node counts. Plain integers, since most are counted on the fastest path; the
+metrics page and the status print them by name, with the meaning given here."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+
+def _counter(meaning: str) -> Any:
+    return dataclasses.field(default=0, metadata={"meaning": meaning})
+
+
+@dataclasses.dataclass(slots=True)
+class Counters:
+    published: int = _counter("events published here")
+    published_to_nobody: int = _counter("events for which there was no neighbour yet; kept")
+    delivered: int = _counter("events given to the application")
+    caught_up: int = _counter("of these, events pulled from a neighbour's window")
+    repeated: int = _counter("events that came again and were not given out twice")
+    relayed: int = _counter("copies of events received without interest in their topic")
+    missed: int = _counter("events that a slow subscriber of ours did not take in time")
+
+    messages_in: int = _counter("overlay messages received")
+    messages_out: int = _counter("overlay messages sent")
+    bytes_in: int = _counter("bytes received over TCP")
+    bytes_out: int = _counter("bytes sent over TCP")
+    control_bytes_out: int = _counter("of the encoded messages sent, bytes that carry no event")
+    datagrams_in: int = _counter("datagrams received")
+    datagrams_out: int = _counter("datagrams sent")
+
+    dropped_control: int = _counter("control messages dropped because a queue was full")
+    dropped_data: int = _counter("events dropped because a queue was full, the oldest first")
+    dropped_unreachable: int = _counter("messages for peers without a known address")
+
+    connections_in: int = _counter("connections accepted")
+    connections_out: int = _counter("connections opened")
+    connections_refused: int = _counter("connections refused: too many, or too many of one peer")
+    dials_failed: int = _counter("attempts to connect that failed")
+    peers_lost: int = _counter("peers given up as unreachable")
+
+    bad_frames: int = _counter("frames that could not be read")
+    bad_handshakes: int = _counter("handshakes that failed or took too long")
+    bad_messages: int = _counter("messages that an overlay refused")
+    bad_cards: int = _counter("contact cards with a wrong signature")
+    bad_seals: int = _counter("batches of events with a wrong signature")
+    forged: int = _counter("events that their publisher did not sign")
+    replayed: int = _counter("events signed too long ago")
+    not_allowed: int = _counter("events by publishers who may not publish on the topic")
+    flooded: int = _counter("connections paused for sending faster than allowed")
+
+    def as_dict(self) -> dict[str, int]:
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
