@@ -1,0 +1,102 @@
+"""Logs: structlog to stderr, as lines for people or as JSON for machines.
+
+Everybody says `log = structlog.get_logger()` and `log.info("peer lost", peer=id)`. A level
+that is filtered out costs an empty call. What a log line repeats of a peer's words is
+quoted, so that a peer cannot write lines of its own into the log, and tracebacks show no
+variables, since some of these are keys.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from typing import Any, Literal
+
+import structlog
+from structlog.dev import plain_traceback
+from structlog.stdlib import ProcessorFormatter
+from structlog.typing import Processor
+
+from orbweaver.core.errors import UsageError, nearest
+
+Format = Literal["console", "json"]
+LEVELS = ("debug", "info", "warning", "error", "critical")
+
+
+def configure_logs(format: Format = "console", level: str = "info") -> None:
+    """Set logging up for this process, once: a logger that has been used since an earlier
+    call keeps to that one."""
+    if level.lower() not in LEVELS:
+        raise UsageError(f"unknown log level '{level}': {nearest(level.lower(), LEVELS)}")
+    if format not in ("console", "json"):
+        raise UsageError(f"unknown log format '{format}': {nearest(format, ('console', 'json'))}")
+    number = logging.getLevelNamesMapping()[level.upper()]
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    renderers = _renderers(format)
+    structlog.configure(
+        processors=[*shared, *renderers],
+        wrapper_class=structlog.make_filtering_bound_logger(number),
+        logger_factory=_Stderr,
+        cache_logger_on_first_use=True,
+    )
+    _adopt(logging.getLogger("asyncio"), number, shared, renderers)
+
+
+def default_logs() -> None:
+    """For a node inside somebody's program: their set-up if there is one, else warnings
+    only. Left alone, structlog would print everything on stdout."""
+    if not structlog.is_configured():
+        configure_logs(level="warning")
+
+
+def _renderers(format: Format) -> list[Processor]:
+    if format == "json":
+        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    return [
+        structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(), repr_native_str=True, exception_formatter=plain_traceback
+        )
+    ]
+
+
+def _adopt(
+    logger: logging.Logger, level: int, shared: list[Processor], renderers: list[Processor]
+) -> None:
+    """Let a logger of the standard library write through the same renderer."""
+    handler = _Handler()
+    handler.setFormatter(
+        ProcessorFormatter(
+            foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
+            processors=[ProcessorFormatter.remove_processors_meta, *renderers],
+        )
+    )
+    for old in [h for h in logger.handlers if isinstance(h, _Handler)]:
+        logger.removeHandler(old)
+    logger.addHandler(handler)
+    logger.setLevel(level)
+    logger.propagate = False
+
+
+class _Stderr:
+    """Writes to whatever stderr is at that moment. A log that nobody can read any more must
+    not stop a node."""
+
+    def __init__(self, *_: Any) -> None:
+        pass
+
+    def msg(self, line: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
+
+    debug = info = warning = error = critical = msg
+
+
+class _Handler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        _Stderr().msg(self.format(record))
