@@ -19,8 +19,10 @@ from orbweaver.cli import (
     reproduce,
     sample,
     simulate,
+    status,
     sweep,
     synthesise,
+    top,
 )
 from orbweaver.core.errors import UsageError
 
@@ -46,6 +48,8 @@ app.command("sweep")(sweep.sweep)
 app.command("replay")(sweep.replay)
 app.command("measure")(measure.measure)
 app.command("report")(measure.report)
+app.command("status")(status.status)
+app.command("top")(top.top)
 
 
 def _version(wanted: bool) -> None:
