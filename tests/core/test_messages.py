@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId
-from orbweaver.core.messages import PURPOSES, Carrier, Codec, Event
+from orbweaver.core.messages import PURPOSES, Carrier, Codec, Event, Seal
 from orbweaver.core.topics import Interest, TopicTable
 from orbweaver.gossip.dissemination import Prune, Push
 from orbweaver.gossip.maintenance import Leave, Redirect
@@ -17,6 +17,7 @@ from orbweaver.gossip.tasked_mesh import Heartbeat
 from orbweaver.overlays.catalog import OVERLAYS
 
 TABLE = TopicTable(["news", "news/sport", "größe", "t4", "t5"])
+SEALS = {name: Seal(name) for name in (b"one", b"two")}
 CASES = [
     pytest.param(overlay, message, id=f"{overlay.name}-{message.__name__}")
     for overlay in OVERLAYS.values()
@@ -29,6 +30,7 @@ LEAVES = {
     str: st.text(st.characters(codec="utf-8"), max_size=5),
     bytes: st.binary(max_size=5),
     Interest: st.integers(0, 2**5 - 1).map(TABLE.of_mask),
+    Seal: st.sampled_from(list(SEALS.values())),
     type(None): st.none(),
 }
 
@@ -52,6 +54,7 @@ def values_of(hint):
 @pytest.mark.parametrize(("overlay", "message"), CASES)
 def test_every_message_survives_the_wire(overlay, message):
     codec = Codec(overlay.messages, TABLE)
+    codec.seals = SEALS
 
     @settings(deadline=None, max_examples=30)
     @given(values_of(message))
@@ -152,3 +155,27 @@ def test_damaged_messages_decode_or_raise_a_protocol_error(message, damages):
         data[place % len(data)] = byte
     with suppress(ProtocolError):
         assert type(codec.decode(bytes(data))) in OVERLAYS["spidercast"].messages
+
+
+def test_of_a_seal_that_is_not_there_only_the_name_comes():
+    codec = Codec((Push,), TABLE)
+    event = Event("news", NodeId(1), 0, 0, b"", SEALS[b"one"])
+    back = codec.decode(codec.encode(Push(event, 1, 0)))
+    assert back.event.seal == Seal(b"one")
+    assert back.event.seal is not SEALS[b"one"]
+
+
+def test_many_messages_in_one_array():
+    codec = Codec((Prune, Leave), TABLE)
+    messages = [Prune("news"), Leave(None), Leave(3)]
+    body = b"\xdd" + len(messages).to_bytes(4, "big") + b"".join(map(codec.encode, messages))
+    assert codec.decode_list(body) == messages
+    with pytest.raises(ProtocolError):
+        codec.decode_list(body[:-1])
+
+
+@pytest.mark.parametrize("name", ["", "a//b", "\x00", "x" * 256])
+def test_an_interest_in_an_illegal_topic_is_refused(name):
+    data = msgspec.msgpack.encode(["redirect", 0, None, [name]])
+    with pytest.raises(ProtocolError, match="topic"):
+        Codec((Redirect,), TopicTable()).decode(data)

@@ -38,7 +38,7 @@ class Net:
                 lambda timer: None,
             )
         for n, part in self.nodes.items():
-            part.start([NodeId((n + 1) % size)])
+            part.meet([NodeId((n + 1) % size)])
         self.pump.settle()
 
     def cycles(self, count: int) -> None:
@@ -92,7 +92,7 @@ def test_entries_grow_older() -> None:
 
 def test_contacts_are_asked_and_not_passed_on_before_they_answer() -> None:
     part, outbox = lone()
-    part.start([NodeId(7), NodeId(0)])
+    part.meet([NodeId(7), NodeId(0)])
     assert [to for to, _ in outbox.take()] == [7]
     assert part.entries() == []
     assert part.contacts() == [7]

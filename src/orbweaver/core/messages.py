@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Union
 
 import msgspec
 
-from orbweaver.core.errors import ProtocolError
-from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.errors import ProtocolError, UsageError
+from orbweaver.core.ids import NodeId, Topic, check_topic
 from orbweaver.core.topics import Interest, TopicTable
 
 Purpose = Literal["build", "keepalive", "membership", "repair", "data"]
@@ -16,6 +16,23 @@ Purpose = Literal["build", "keepalive", "membership", "repair", "data"]
 other nodes, finding out who lacks an event, or carrying one."""
 
 PURPOSES: tuple[Purpose, ...] = ("build", "keepalive", "membership", "repair", "data")
+
+
+class Seal:
+    """A publisher's signature under a batch of events. Overlays pass it on with the event;
+    hosts make and check it. In a message it is only named; hosts see to it that the
+    receiver has it."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: bytes) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Seal) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 class Event(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -28,6 +45,8 @@ class Event(msgspec.Struct, frozen=True, array_like=True, gc=False):
     seq: int
     """Counts from 0 for each (publisher, epoch, topic)."""
     payload: bytes = b""
+    seal: Seal | None = None
+    """None in a simulation, and where events are not signed."""
 
     @property
     def stream(self) -> StreamId:
@@ -72,26 +91,48 @@ class Codec:
     def __init__(self, messages: Iterable[type[Message]], topics: TopicTable) -> None:
         self._topics = topics
         union: Any = Union[tuple(messages)]  # noqa: UP007
-        self._encoder = msgspec.msgpack.Encoder(enc_hook=_encode_interest)
-        self._decoder = msgspec.msgpack.Decoder(union, dec_hook=self._decode_interest)
+        self.seals: Mapping[bytes, Seal] = {}
+        """Where the seals that messages name are found. Of one that is not there the event
+        only gets the name."""
+        self._encoder = msgspec.msgpack.Encoder(enc_hook=_encode_hook)
+        self._decoder = msgspec.msgpack.Decoder(union, dec_hook=self._decode_hook)
+        self._list_decoder = msgspec.msgpack.Decoder(list[union], dec_hook=self._decode_hook)
         self.encode = self._encoder.encode
 
     def decode(self, data: bytes) -> Message:
-        try:
-            message: Message = self._decoder.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ProtocolError(f"undecodable message: {error}") from None
+        message: Message = self._checked(self._decoder, data)
         return message
 
-    def _decode_interest(self, kind: type, value: Any) -> Interest:
+    def decode_list(self, data: bytes | memoryview) -> list[Message]:
+        """The messages of an array."""
+        messages: list[Message] = self._checked(self._list_decoder, data)
+        return messages
+
+    def _checked(self, decoder: Any, data: bytes | memoryview) -> Any:
+        try:
+            return decoder.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ProtocolError(f"undecodable message: {error}") from None
+
+    def _decode_hook(self, kind: type, value: Any) -> Any:
+        if kind is Seal:
+            if not isinstance(value, bytes):
+                raise ValueError("a seal is named by bytes")
+            return self.seals.get(value) or Seal(value)
         if kind is not Interest or not isinstance(value, list):
             raise ValueError("an interest is a list of topics")
-        if not all(isinstance(topic, str) for topic in value):
-            raise ValueError("a topic is a string")
+        for topic in value:
+            if topic not in self._topics:
+                try:
+                    check_topic(topic)
+                except UsageError as error:
+                    raise ValueError(str(error)) from None
         return self._topics.interest(value)
 
 
-def _encode_interest(value: Any) -> Any:
+def _encode_hook(value: Any) -> Any:
     if isinstance(value, Interest):
         return value.topics
+    if isinstance(value, Seal):
+        return value.name
     raise TypeError(f"{type(value).__name__} does not belong in a message")

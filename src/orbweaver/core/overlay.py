@@ -122,6 +122,12 @@ class Overlay(ABC):
         """Join. `contacts` are some nodes that were up a moment ago. Called once, and
         topics may have been subscribed to before."""
 
+    def meet(self, contacts: Sequence[NodeId]) -> None:
+        """More nodes that were up a moment ago, while the overlay runs: a network host looks
+        for some now and then, so that parts of a network that lost sight of each other find
+        together again. Without views of other nodes there is nothing to do."""
+        return
+
     @abstractmethod
     def stop(self) -> None:
         """Leave in good order; nothing is called afterwards."""

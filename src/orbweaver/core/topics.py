@@ -60,6 +60,9 @@ class TopicTable:
     def __len__(self) -> int:
         return len(self._names)
 
+    def __contains__(self, topic: object) -> bool:
+        return topic in self._numbers
+
     def number(self, topic: Topic) -> int:
         number = self._numbers.get(topic)
         if number is None:

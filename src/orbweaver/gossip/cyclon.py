@@ -60,11 +60,14 @@ class Cyclon(ScannedView):
     def start(self, contacts: Sequence[NodeId]) -> None:
         """Ask every contact at once: in a network that runs already, their answers fill
         most of the view within one round trip."""
+        self.meet(contacts)
+        self._context.outbox.set_timer(self.TIMER, 1 + below(self._context.rng, self._period_ms))
+
+    def meet(self, contacts: Sequence[NodeId]) -> None:
         for contact in contacts[: self._view_size]:
-            if contact != self._context.me:
+            if contact != self._context.me and contact not in self._view:
                 self._keep(stranger(contact))
                 self._context.outbox.send(contact, Shuffle((self._describe_self(),)))
-        self._context.outbox.set_timer(self.TIMER, 1 + below(self._context.rng, self._period_ms))
 
     def wake(self) -> None:
         """The active thread: shuffle with the oldest."""

@@ -96,6 +96,10 @@ class Mesh(DispatchingOverlay):
         phase = 1 + below(self.context.rng, self.params.heartbeat_ms)
         self.context.outbox.set_timer(Heartbeats.TIMER, phase)
 
+    def meet(self, contacts: Sequence[NodeId]) -> None:
+        if self.cyclon is not None:
+            self.cyclon.meet(contacts)
+
     def stop(self) -> None:
         self._running = False
 

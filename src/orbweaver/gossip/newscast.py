@@ -44,9 +44,9 @@ class Newscast:
         """Peer -> (when, by our clock, its entry had age 0, the entry). In milliseconds, since
         of a view full of equals always the same would be kept."""
 
-    def start(self, contacts: Sequence[NodeId]) -> None:
+    def meet(self, contacts: Sequence[NodeId]) -> None:
         for contact in contacts[: self._view_size]:
-            if contact != self._context.me:
+            if contact != self._context.me and contact not in self._view:
                 self._view[contact] = (self._context.outbox.now(), stranger(contact))
                 self._context.outbox.send(contact, News((self._describe_self(),)))
 

@@ -88,8 +88,11 @@ class TableOverlay(DispatchingOverlay):
         self._running = True
         self.version = self.context.outbox.now()
         self.flood.start()
-        self.newscast.start(contacts)
+        self.newscast.meet(contacts)
         self.context.outbox.set_timer(self.TIMER, 1 + below(self.context.rng, self.params.cycle_ms))
+
+    def meet(self, contacts: Sequence[NodeId]) -> None:
+        self.newscast.meet(contacts)
 
     def stop(self) -> None:
         self._running = False

@@ -1,0 +1,82 @@
+"""Finding others: the addresses a node was told, and cards that it remembers.
+
+A node joins through any of several addresses. Later it looks, now and then, for nodes out
+of sight: an address that nobody it is connected with has, or the card of a stranger. That
+is what brings two parts of a network together again after each has forgotten the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from orbweaver.core.ids import NodeId
+from orbweaver.core.seeds import pick, sample
+from orbweaver.net.host import Host
+from orbweaver.net.settings import PORT, split_address
+
+GRACE_S = 0.2
+"""How long other addresses may take after the first has answered."""
+STRANGERS = 5
+"""Remembered nodes that are tried at the start."""
+
+log = structlog.get_logger()
+
+
+class Bootstrap:
+    def __init__(self, host: Host, addresses: Sequence[str]) -> None:
+        self._host = host
+        self._addresses = [split_address(text, PORT) for text in addresses]
+
+    async def join(self, patience_s: float) -> list[NodeId]:
+        """Those who answer, and some who may. With no answer in `patience_s` the node starts
+        alone, and goes on looking."""
+        found: list[NodeId] = []
+        calls = [asyncio.create_task(self._call(address)) for address in self._addresses]
+        if calls:
+            done, _ = await asyncio.wait(
+                calls, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED
+            )
+            if len(done) < len(calls):
+                await asyncio.wait(
+                    calls, timeout=GRACE_S if any(map(_result, done)) else patience_s
+                )
+            found = [node for call in calls if (node := _result(call)) is not None]
+            for call in calls:
+                call.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
+            if not found:
+                log.warning("nobody answers yet", addresses=list(self._host.settings.join))
+        remembered = [card.node for card in self._host.book.cards()]
+        strangers = sample(self._host.chance, remembered, STRANGERS)
+        return list(dict.fromkeys([*found, *strangers]))
+
+    async def look_around(self) -> None:
+        """Meet one node that is out of sight, if there is any."""
+        host = self._host
+        here = {peer.connection.card.address for peer in host.peers
+                if peer.connection is not None and peer.connection.card is not None}  # fmt: skip
+        here.add(host.card.address)
+        unseen = [a for a in self._addresses if f"{a[0]}:{a[1]}" not in here]
+        met: NodeId | None = None
+        if unseen:
+            met = await self._call(pick(host.chance, unseen))
+        links = frozenset(host.links())
+        strangers = [card.node for card in host.book.cards() if card.node not in links]
+        if met is None and strangers:
+            met = pick(host.chance, strangers)
+        if met is not None and host.running:
+            host.tick()
+            host.overlay.meet([met])
+
+    async def _call(self, address: tuple[str, int]) -> NodeId | None:
+        connection = await self._host.peers.call(*address)
+        return connection.peer if connection is not None else None
+
+
+def _result(call: asyncio.Task[NodeId | None]) -> NodeId | None:
+    if call.done() and not call.cancelled() and call.exception() is None:
+        return call.result()
+    return None

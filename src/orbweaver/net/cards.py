@@ -1,0 +1,104 @@
+"""Contact cards: where a node is, said by the node itself.
+
+A node's id is a hash of its key, and its card is signed with that key, so nobody can send
+others to a wrong address in its name. A newer card replaces an older one. The book of
+cards is bounded: strangers can invent as many nodes as they like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+import msgspec
+
+from orbweaver.core.errors import ProtocolError
+from orbweaver.core.ids import NodeId
+from orbweaver.net.identity import Identity, node_of, verify
+
+_PURPOSE = b"orbweaver card 1\0"
+HOST_MAX = 255
+
+
+class Card(msgspec.Struct, frozen=True, array_like=True):
+    key: bytes
+    host: str
+    port: int
+    udp: bool
+    """It listens for datagrams at the same port."""
+    version: int
+    """When the card was made, by the node's own clock: the larger is the newer."""
+    signature: bytes = b""
+
+    @property
+    def node(self) -> NodeId:
+        return node_of(self.key)
+
+    @property
+    def address(self) -> str:
+        return join_address(self.host, self.port)
+
+    def signed_part(self) -> bytes:
+        return _PURPOSE + msgspec.msgpack.encode((self.host, self.port, self.udp, self.version))
+
+
+def join_address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def make_card(identity: Identity, host: str, port: int, udp: bool, version: int) -> Card:
+    card = Card(identity.public_key, host, port, udp, version)
+    return msgspec.structs.replace(card, signature=identity.sign(card.signed_part()))
+
+
+def check_card(card: Card) -> NodeId:
+    """The node it is of, or a `ProtocolError`."""
+    if not (len(card.key) == 32 and 0 < card.port < 65536 and 0 < len(card.host) <= HOST_MAX):
+        raise ProtocolError("a card without a usable address")
+    if not verify(card.key, card.signed_part(), card.signature):
+        raise ProtocolError("a card that its node did not sign")
+    return card.node
+
+
+class AddressBook:
+    """Node -> its newest card, for as many nodes as `size`. Whoever has not been asked for
+    longest goes first, but for those that `keep` names."""
+
+    def __init__(self, size: int, keep: Callable[[], Collection[NodeId]]) -> None:
+        self._size = size
+        self._keep = keep
+        self._cards: dict[NodeId, Card] = {}
+
+    def __len__(self) -> int:
+        return len(self._cards)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self._cards
+
+    def get(self, node: NodeId) -> Card | None:
+        card = self._cards.pop(node, None)
+        if card is not None:
+            self._cards[node] = card  # the last to go
+        return card
+
+    def learn(self, card: Card) -> NodeId:
+        """Keep a card if it is newer than what we have; a `ProtocolError` if it is false."""
+        node = card.node
+        known = self._cards.get(node)
+        if known is not None and card.version <= known.version:
+            return node  # no need to check what is not used
+        check_card(card)
+        self._cards[node] = card
+        if len(self._cards) > self._size:
+            self._make_room()
+        return node
+
+    def cards(self) -> Iterable[Card]:
+        return list(self._cards.values())
+
+    def _make_room(self) -> None:
+        keep = frozenset(self._keep())
+        for node in list(self._cards):
+            if len(self._cards) <= self._size:
+                return
+            if node not in keep:
+                del self._cards[node]

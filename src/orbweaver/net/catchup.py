@@ -1,0 +1,144 @@
+"""Catching up: what a node missed, it pulls from its neighbours' windows.
+
+An overlay repairs what is lost in passing. This is for more than that: a node that was
+away, a part of the network that was cut off, a queue that ran over. When a link comes up,
+and now and then later, a node tells a neighbour what it has of its topics and is sent what
+the neighbour has besides. Asking only for topics of one's own interest keeps a noiseless
+overlay noiseless; and what is got this way can be had by the next who asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from random import Random
+
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import Event
+from orbweaver.core.seeds import pick, sample
+from orbweaver.gossip.streams import AGE_SLACK_MS
+from orbweaver.net.connection import Connection
+from orbweaver.net.eventlog import EventLog
+from orbweaver.net.frames import Answer, Ask, Position, Seals, Wanted, control_frame
+from orbweaver.net.host import Host
+from orbweaver.net.packing import tell_seal
+from orbweaver.net.seals import BatchSeal
+
+TOPICS_MAX = 500
+POSITIONS_MAX = 2000
+"""Topics, and streams of them, in one question; with more, a random part."""
+ANSWER_BYTES = 1 << 20
+"""Given in answer to one question; who lacks more asks again at once."""
+ANSWER_EVENTS_AGAIN = 50
+"""So many events in one answer mean that there is probably more."""
+ASK_S_MIN = 0.2
+"""Questions that come faster are not answered."""
+ASKED_S = 30.0
+"""Answers are expected for so long."""
+
+
+class CatchUp:
+    def __init__(
+        self,
+        host: Host,
+        log: EventLog,
+        since: Mapping[Topic, int],
+        deliver: Callable[[Event, int, int], None],
+        now: Callable[[], float],
+        chance: Random,
+    ) -> None:
+        """`since` are the topics subscribed to and since when, by the host's clock."""
+        self._host = host
+        self._log = log
+        self._since = since
+        self._deliver = deliver
+        self._now = now
+        self._chance = chance
+        self._asked: dict[NodeId, float] = {}
+        self._answered: dict[NodeId, float] = {}
+        self._got: dict[NodeId, int] = {}
+
+    def step(self) -> None:
+        """Ask one neighbour, and those again who had much to tell."""
+        now = self._now()
+        for times in (self._asked, self._answered):
+            for node in [n for n, at in times.items() if now - at > ASKED_S]:
+                del times[node]
+        much = [node for node, got in self._got.items() if got >= ANSWER_EVENTS_AGAIN]
+        self._got.clear()
+        links = list(self._host.links())
+        if links:
+            much.append(pick(self._chance, links))
+        for node in dict.fromkeys(much):
+            self.ask(node)
+
+    def ask(self, node: NodeId) -> None:
+        peer = self._host.peers.known(node)
+        if peer is None or peer.connection is None or not peer.connection.open or not self._since:
+            return
+        now = self._host.now()
+        wanted, room = [], POSITIONS_MAX
+        for topic in sample(self._chance, list(self._since), TOPICS_MAX):
+            age_ms_max = now - self._since[topic] + AGE_SLACK_MS
+            positions = self._log.positions(topic)
+            have = tuple(
+                Position(publisher, epoch, edges)
+                for (publisher, epoch, _), edges in positions.items()
+            )
+            if len(have) > room:
+                continue
+            room -= len(have)
+            wanted.append(Wanted(topic, age_ms_max, have))
+        self._asked[node] = self._now()
+        peer.connection.say(Ask(tuple(wanted)))
+
+    def on_ask(self, connection: Connection, message: Ask) -> None:
+        assert connection.peer is not None
+        now = self._now()
+        if now - self._answered.get(connection.peer, -ASK_S_MIN) < ASK_S_MIN:
+            return
+        self._answered[connection.peer] = now
+        room = ANSWER_BYTES
+        frames: list[bytes] = []
+        for wanted in message.wanted[:TOPICS_MAX]:
+            if room <= 0:
+                break
+            have = {(p.publisher, p.epoch, wanted.topic): p.edges for p in wanted.have}
+            lacking = self._log.missing_of(
+                wanted.topic, have, wanted.age_ms_max, room, self._host.now()
+            )
+            for event, age_ms in lacking:
+                room -= len(event.payload) + 200
+                frames += self._answer(connection, event, age_ms)
+        if frames:
+            connection.write(frames)
+
+    def on_answer(self, connection: Connection, message: Answer) -> None:
+        peer = connection.peer
+        assert peer is not None
+        if peer not in self._asked or message.topic not in self._since:
+            connection.strike("an answer to no question")
+            return
+        seal = connection.seals.get(message.seal)
+        event = Event(
+            message.topic, message.publisher, message.epoch, message.seq, message.payload, seal
+        )
+        if wrong := self._host.gate.wrong_with(event, 1, message.age_ms):
+            connection.strike(wrong)
+            return
+        self._got[peer] = self._got.get(peer, 0) + 1
+        self._deliver(event, 1, message.age_ms)
+
+    def _answer(self, connection: Connection, event: Event, age_ms: int) -> list[bytes]:
+        frames = []
+        name = b""
+        seal = event.seal
+        if isinstance(seal, BatchSeal):
+            if not seal.data:
+                self._host.sealer.close()
+            name = seal.name
+            if name not in connection.told_seals:
+                frames.append(control_frame(Seals((tell_seal(seal, connection),))))
+        answer = Answer(
+            event.topic, event.publisher, event.epoch, event.seq, event.payload, name, age_ms
+        )
+        return [*frames, control_frame(answer)]

@@ -1,0 +1,306 @@
+"""One TCP connection: the handshake, frames in, one write for each tick out.
+
+It knows nothing of overlays. What it reads it gives to its `Owner`, with the peer's proven
+id; what is wrong with it is counted, and closes the connection when it goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from orbweaver.core.errors import ProtocolError
+from orbweaver.core.ids import NodeId
+from orbweaver.net.cards import Card, check_card
+from orbweaver.net.counters import Counters
+from orbweaver.net.frames import (
+    CONTROL,
+    MESSAGES,
+    NONCE,
+    VERSION,
+    Bye,
+    Control,
+    ControlMessage,
+    FrameReader,
+    Hello,
+    Ping,
+    Pong,
+    Proof,
+    Refused,
+    control_frame,
+    read_control,
+)  # fmt: skip
+from orbweaver.net.identity import Identity, verify
+from orbweaver.net.limits import Bucket
+from orbweaver.net.seals import BatchSeal
+from orbweaver.net.settings import Settings
+
+_PURPOSE = b"orbweaver hello 1\0"
+STRIKES_MAX = 20
+"""Things that no correct peer does, before we close."""
+WRITE_HIGH = 1 << 20
+TOLD_CARDS_MAX, TOLD_SEALS_MAX = 4096, 64
+"""How much we assume that the far end remembers of what it was told on this connection."""
+KEPT_SEALS_MAX = 2 * TOLD_SEALS_MAX
+
+
+class Owner(Protocol):
+    """The host, as a connection sees it."""
+
+    settings: Settings
+    identity: Identity
+    card: Card
+    counters: Counters
+
+    def admits(self, connection: Connection, card: Card) -> str:
+        """Why this peer is not let in; empty if it is."""
+        ...
+
+    def opened(self, connection: Connection) -> None: ...
+    def closed(self, connection: Connection) -> None: ...
+    def writable(self, connection: Connection) -> None: ...
+    def messages(self, connection: Connection, body: memoryview) -> None:
+        """An array of overlay messages."""
+        ...
+
+    def control(self, connection: Connection, message: ControlMessage) -> None:
+        """Cards, seals, questions and answers."""
+        ...
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, owner: Owner, ours: bool) -> None:
+        self.ours = ours
+        """We opened it."""
+        self.peer: NodeId | None = None
+        """Whose it is, once that is proven."""
+        self.card: Card | None = None
+        self.open = False
+        self.turned_away = False
+        """There is no room for it."""
+        self.retired = False
+        """We have said Bye."""
+        self.paused_since: float | None = None
+        """The far end does not read."""
+        self.heard = self.used = 0.0
+        self.strikes = 0
+        self.topics_named = 0
+        """Topics that nobody had named before."""
+        self.told_cards: dict[NodeId, int] = {}
+        self.told_seals: dict[bytes, None] = {}
+        self.seals: dict[bytes, BatchSeal] = {}
+        """What the far end told us of."""
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.settled: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        """Whether the handshake succeeded, once it is over."""
+        self._owner = owner
+        self._loop = asyncio.get_running_loop()
+        self._reader = FrameReader(owner.settings.frame_bytes_max)
+        self._nonce = os.urandom(NONCE)
+        self._transport: asyncio.Transport | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        now = self._loop.time()
+        settings = owner.settings
+        self.upkeep = Bucket(settings.upkeep_per_s, 5.0 * settings.upkeep_per_s, now)
+        """For messages that weave the overlay."""
+        self.traffic = Bucket(settings.traffic_per_s, 2.0 * settings.traffic_per_s, now)
+        """For messages that spread events."""
+
+    # -- asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        if self.turned_away:
+            self._transport.abort()
+            return
+        self._transport.set_write_buffer_limits(high=WRITE_HIGH)
+        sock = transport.get_extra_info("socket")
+        if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
+            # All messages of a tick are written at once; waiting for more gains nothing.
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.heard = self.used = self._loop.time()
+        settings = self._owner.settings
+        self._deadline = self._loop.call_later(settings.handshake_s, self._too_slow)
+        self.say(Hello(VERSION, settings.cluster, settings.overlay, self._owner.card, self._nonce))
+
+    def data_received(self, data: bytes) -> None:
+        self.heard = self._loop.time()
+        self._owner.counters.bytes_in += len(data)
+        try:
+            for kind, body in self._reader.feed(data):
+                if self._transport is None or self._transport.is_closing():
+                    return
+                self._frame(kind, body)
+        except ProtocolError as error:
+            self._owner.counters.bad_frames += 1
+            self.refuse(str(error))
+
+    def eof_received(self) -> bool:
+        return False
+
+    def pause_writing(self) -> None:
+        self.paused_since = self._loop.time()
+
+    def resume_writing(self) -> None:
+        self.paused_since = None
+        self._owner.writable(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._transport = None
+        self.open = False
+        if self._deadline is not None:
+            self._deadline.cancel()
+        if not self.settled.done():
+            self.settled.set_result(False)
+        if not self.ended.done():
+            self.ended.set_result(None)
+        self._owner.closed(self)
+
+    # -- for the owner
+
+    def say(self, message: Control) -> None:
+        self.write((control_frame(message),))
+
+    def write(self, parts: Sequence[bytes]) -> None:
+        if self._transport is None or self._transport.is_closing():
+            return
+        data = b"".join(parts)
+        self._owner.counters.bytes_out += len(data)
+        self._transport.write(data)
+
+    def retire(self) -> None:
+        """Say that nothing more comes; the far end answers alike, and both close. What it has
+        sent until then is still read."""
+        if not self.retired:
+            self.retired = True
+            self.say(Bye())
+            self._loop.call_later(self._owner.settings.handshake_s, self.abort)
+
+    def refuse(self, reason: str) -> None:
+        """Close, and say why."""
+        if self._transport is not None and not self._transport.is_closing():
+            self.say(Refused(reason[:200]))
+            self._transport.close()
+            # A peer that does not read would keep the transport, and what is written, for ever.
+            self._loop.call_later(self._owner.settings.handshake_s, self.abort)
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def strike(self, reason: str) -> None:
+        self.strikes += 1
+        if self.misbehaved:
+            self.refuse(reason)
+
+    @property
+    def misbehaved(self) -> bool:
+        return self.strikes > STRIKES_MAX
+
+    def rest(self, seconds: float) -> None:
+        """Read nothing for a while: the peer sends faster than it may."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+            self._loop.call_later(seconds, self._read_on)
+
+    # -- inside
+
+    def _read_on(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def _too_slow(self) -> None:
+        self._owner.counters.bad_handshakes += 1
+        self.refuse("the handshake took too long")
+
+    def _frame(self, kind: int, body: memoryview) -> None:
+        if kind == MESSAGES and self.open:
+            self.used = self.heard
+            self._owner.messages(self, body)
+            return
+        if kind != CONTROL:
+            raise ProtocolError(f"a frame of kind {kind} has no place here")
+        try:
+            message = read_control(body)
+        except ProtocolError as error:
+            if not self.open:
+                raise
+            self._owner.counters.bad_frames += 1
+            self.strike(str(error))
+            return
+        if not self.open:
+            self._handshake(message)
+        elif isinstance(message, Ping):
+            self.say(Pong())
+        elif isinstance(message, Bye):
+            self.retire()
+            if self._transport is not None:
+                self._transport.close()
+        elif isinstance(message, Refused):
+            self.abort()
+        elif not isinstance(message, Pong):
+            self.used = self.heard
+            self._owner.control(self, message)
+
+    def _handshake(self, message: ControlMessage) -> None:
+        try:
+            if isinstance(message, Hello) and self.card is None:
+                self._on_hello(message)
+            elif isinstance(message, Proof) and self.card is not None:
+                self._on_proof(message)
+            elif isinstance(message, Refused):
+                self.abort()
+            else:
+                raise ProtocolError("a handshake is a hello and a proof")
+        except ProtocolError as error:
+            self._owner.counters.bad_handshakes += 1
+            self.refuse(str(error))
+
+    def _on_hello(self, hello: Hello) -> None:
+        settings = self._owner.settings
+        for name, mine, theirs in (
+            ("version", VERSION, hello.version),
+            ("cluster", settings.cluster, hello.cluster),
+            ("overlay", settings.overlay, hello.overlay),
+        ):
+            if mine != theirs:
+                raise ProtocolError(f"{name} {theirs!r} does not go with {mine!r}")
+        node = check_card(hello.card)
+        if len(hello.nonce) != NONCE:
+            raise ProtocolError("a nonce of the wrong length")
+        self._check_certificate(hello.card)
+        self.card = hello.card
+        proof = _PURPOSE + hello.nonce + _ids(self._owner.identity.node, node)
+        self.say(Proof(self._owner.identity.sign(proof)))
+
+    def _check_certificate(self, card: Card) -> None:
+        assert self._transport is not None
+        tls = self._transport.get_extra_info("ssl_object")
+        if tls is not None:
+            from orbweaver.net.certificates import peer_public_key
+
+            if peer_public_key(tls) != card.key:
+                raise ProtocolError("the certificate is not that of the card")
+
+    def _on_proof(self, proof: Proof) -> None:
+        assert self.card is not None
+        node = self.card.node
+        signed = _PURPOSE + self._nonce + _ids(node, self._owner.identity.node)
+        if not verify(self.card.key, signed, proof.signature):
+            raise ProtocolError("the key is not its own")
+        if reason := self._owner.admits(self, self.card):
+            raise ProtocolError(reason)
+        assert self._deadline is not None
+        self._deadline.cancel()
+        self.peer = node
+        self.open = True
+        if not self.settled.done():
+            self.settled.set_result(True)
+        self._owner.opened(self)
+
+
+def _ids(prover: NodeId, other: NodeId) -> bytes:
+    return prover.to_bytes(8, "big") + other.to_bytes(8, "big")

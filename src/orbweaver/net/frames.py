@@ -1,0 +1,171 @@
+"""The wire: frames, and what hosts say to each other beside the messages of overlays.
+
+A frame is a length of four bytes, a kind of one, and a body. The body of a MESSAGES frame
+is a msgpack array of overlay messages, all that one node has for another in one tick; that
+of a CONTROL frame is one of the structs below. A connection begins with a `Hello` from each
+side, and a `Proof` that the key in the other's card is its own; both in plain sight, so
+that without TLS an eavesdropper learns, but an impostor gains, nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Union
+
+import msgspec
+
+from orbweaver.core.errors import ProtocolError
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.net.cards import Card
+
+VERSION = 1
+CONTROL, MESSAGES = 0, 1
+HEADER = 5
+"""Bytes before the body."""
+NONCE = 32
+
+
+class Control(msgspec.Struct, frozen=True, array_like=True):
+    pass
+
+
+class Hello(Control, frozen=True, tag="hello"):
+    """Who calls, and what it takes to understand each other."""
+
+    version: int
+    cluster: str
+    overlay: str
+    card: Card
+    nonce: bytes
+
+
+class Proof(Control, frozen=True, tag="proof"):
+    """The receiver's nonce and both ids, signed with the sender's key."""
+
+    signature: bytes
+
+
+class Refused(Control, frozen=True, tag="refused"):
+    """I am closing this connection, and why."""
+
+    reason: str
+
+
+class Bye(Control, frozen=True, tag="bye"):
+    """Nothing more comes from me on this connection, and I am well."""
+
+
+class Ping(Control, frozen=True, tag="ping"):
+    """Say something, so that I know that you are there."""
+
+
+class Pong(Control, frozen=True, tag="pong"):
+    pass
+
+
+class Cards(Control, frozen=True, tag="cards"):
+    """Where the nodes are that following messages name."""
+
+    cards: tuple[Card, ...]
+
+
+class Seals(Control, frozen=True, tag="seals"):
+    """Signatures of the events that follow."""
+
+    seals: tuple[bytes, ...]
+
+
+class Position(msgspec.Struct, frozen=True, array_like=True):
+    """What one has of a stream of the topic: edges between seen and not seen."""
+
+    publisher: NodeId
+    epoch: int
+    edges: tuple[int, ...]
+
+
+class Wanted(msgspec.Struct, frozen=True, array_like=True):
+    topic: Topic
+    age_ms_max: int
+    """Nothing older: it was published before I subscribed."""
+    have: tuple[Position, ...]
+
+
+class Ask(Control, frozen=True, tag="ask"):
+    """Give me what you have of these topics that I have not."""
+
+    wanted: tuple[Wanted, ...]
+
+
+class Answer(Control, frozen=True, tag="answer"):
+    """One event out of the window, in answer to an `Ask`; its seal has gone before."""
+
+    topic: Topic
+    publisher: NodeId
+    epoch: int
+    seq: int
+    payload: bytes
+    seal: bytes
+    """Its name; empty where events are not signed."""
+    age_ms: int
+
+
+ControlMessage = Hello | Proof | Refused | Bye | Ping | Pong | Cards | Seals | Ask | Answer
+CONTROL_TYPES: tuple[type[Control], ...] = (
+    Hello, Proof, Refused, Bye, Ping, Pong, Cards, Seals, Ask, Answer,
+)  # fmt: skip
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder: Any = msgspec.msgpack.Decoder(Union[CONTROL_TYPES])  # noqa: UP007
+
+
+def control_frame(message: Control) -> bytes:
+    body = _encoder.encode(message)
+    return (len(body) + 1).to_bytes(4, "big") + b"\0" + body
+
+
+def read_control(body: bytes | memoryview) -> ControlMessage:
+    try:
+        message: ControlMessage = _decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ProtocolError(f"undecodable control frame: {error}") from None
+    return message
+
+
+def messages_header(count: int, size: int) -> bytes:
+    """What goes before `count` encoded messages of together `size` bytes: header and the
+    head of a msgpack array."""
+    return b"".join(((size + 6).to_bytes(4, "big"), b"\1\xdd", count.to_bytes(4, "big")))
+
+
+class FrameReader:
+    """Bytes as they come, to frames. Nothing beyond the largest frame is ever kept."""
+
+    def __init__(self, size_max: int) -> None:
+        self._size_max = size_max
+        self._rest = bytearray()
+        self._need = 4
+        """Bytes that must have come before there is anything to do: otherwise a large frame
+        that comes in many small pieces would be copied for each of them."""
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, memoryview]]:
+        """(kind, body) of each whole frame. A body is valid until the next is asked for."""
+        if self._rest:
+            self._rest += data
+            if len(self._rest) < self._need:
+                return
+            data = bytes(self._rest)
+            self._rest.clear()
+        view = memoryview(data)
+        at, end = 0, len(data)
+        self._need = 4
+        while end - at >= 4:
+            size = int.from_bytes(view[at : at + 4], "big")
+            if not 0 < size <= self._size_max:
+                raise ProtocolError(f"a frame of {size} bytes; at most {self._size_max} are read")
+            if end - at < 4 + size:
+                self._need = 4 + size
+                break
+            yield data[at + 4], view[at + HEADER : at + 4 + size]
+            at += 4 + size
+        if at < end:
+            self._rest += view[at:]

@@ -1,0 +1,315 @@
+"""The host of one overlay object on a network: its outbox, its clock and its timers.
+
+All that an overlay sends in one tick of the loop is written at the tick's end, with one
+write for each peer. What comes in passes the gate first. The host knows no overlay by name,
+and what is done with delivered events is the business of whoever made it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+import time
+from collections.abc import Callable, Collection, Iterable
+from random import Random
+
+import structlog
+
+from orbweaver.core.errors import ProtocolError
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import Carrier, Codec, Event, Message
+from orbweaver.core.overlay import Context, Overlay, Timer
+from orbweaver.core.params import Params
+from orbweaver.core.topics import TopicTable
+from orbweaver.net.cards import AddressBook, Card, make_card
+from orbweaver.net.connection import Connection
+from orbweaver.net.counters import Counters
+from orbweaver.net.frames import Answer, Ask, Cards, ControlMessage, Seals
+from orbweaver.net.gate import Gate
+from orbweaver.net.identity import Identity
+from orbweaver.net.limits import Bucket
+from orbweaver.net.listener import Listener
+from orbweaver.net.outqueue import Parcel
+from orbweaver.net.packing import pack
+from orbweaver.net.peers import Peer, Peers
+from orbweaver.net.seals import Sealer
+from orbweaver.net.settings import Settings, split_address
+
+WRITE_MAX = 1 << 20
+"""Bytes written at once to one peer; the rest waits until they are gone."""
+CARDS_PER_S = 500.0
+"""Contact cards that one node checks in a second: each costs a signature."""
+
+log = structlog.get_logger()
+
+
+class Host:
+    """Implements `Outbox` for the overlay and `Owner` for connections."""
+
+    card: Card
+
+    def __init__(
+        self,
+        overlay: type[Overlay],
+        params: Params,
+        settings: Settings,
+        identity: Identity,
+        delivered: Callable[[Event, int, int], None],
+        *,
+        tls: tuple[ssl.SSLContext, ssl.SSLContext] | None = None,
+        tempo: float = 1.0,
+    ) -> None:
+        """`delivered` gets an event, its hops and its age in ms. `tls` is for calls that come
+        in and for those we make. `tempo` makes the overlay's time pass faster than ours."""
+        self.settings = settings
+        self.identity = identity
+        self.counters = Counters()
+        self.me = identity.node
+        self.topics = TopicTable(limit=settings.topics_max)
+        self.chance = Random(os.urandom(16))
+        self._loop = asyncio.get_running_loop()
+        self._tempo = tempo
+        self._born = self._loop.time()
+        self._born_ms = round(time.time() * 1000)
+        self._now = self._born_ms
+        self._delivered = delivered
+        self._codec = Codec(overlay.messages, self.topics)
+        self._encode = self._codec.encode
+        self._timers: dict[Timer, asyncio.TimerHandle] = {}
+        self._dirty: dict[Peer, None] = {}
+        self._last = Parcel(Message())
+        self._age_ms = 0
+        self._reach = 0
+        """Messages that carry or announce events, since the last publication began."""
+        self._card_bucket = Bucket(CARDS_PER_S, 4 * CARDS_PER_S, self._born)
+        self.interest: dict[Topic, None] = {}
+        """What the node subscribes to or publishes on."""
+        self.on_link: Callable[[NodeId], None] = lambda peer: None
+        self.on_control: Callable[[Connection, Ask | Answer], None] = lambda *_: None
+        self.on_room: Callable[[], None] = lambda: None
+        self.sealer = Sealer(identity, lambda: round(time.time() * 1000))
+        self.gate = Gate(settings, self._codec, self.topics, self.counters, self.receive)
+        self.book = AddressBook(settings.peers_max, self.links)
+        self.peers = Peers(
+            self, self.book, tls[1] if tls else None, self.chance, self._ready, self._lose
+        )
+        self._listener = Listener(self.peers.accept, tls[0] if tls else None, settings.handshake_s)
+        context = Context(self.me, self, Random(self.chance.getrandbits(64)), self.topics)
+        self.overlay = overlay(context, params)
+        self.running = False
+
+    # -- life
+
+    async def listen(self) -> None:
+        host, port = split_address(self.settings.listen)
+        port = await self._listener.open(host, port)
+        if self.settings.advertise:
+            host, port = split_address(self.settings.advertise, port)
+        elif host in ("0.0.0.0", "::"):
+            host = _own_address(host)
+        self.card = make_card(self.identity, host, port, False, self._born_ms)
+
+    def start(self, contacts: Collection[NodeId]) -> None:
+        self.tick()
+        self.running = True
+        self.overlay.start(list(contacts))
+
+    async def stop(self) -> None:
+        if self.running:
+            self.tick()
+            self.running = False
+            self.overlay.stop()
+            self._flush()
+        for handle in self._timers.values():
+            handle.cancel()
+        self._timers.clear()
+        await self._listener.close()
+        await self.peers.close()
+
+    def publish(self, topic: Topic, payload: bytes) -> tuple[Event, int]:
+        """The event, and to how many it, or word of it, was sent at once."""
+        self.tick()
+        self._reach = 0
+        event = self.overlay.publish(topic, payload)
+        if self.settings.sign:
+            self.sealer.add(event)
+        self.counters.published += 1
+        if not self._reach:
+            self.counters.published_to_nobody += 1
+        return event, self._reach
+
+    def tick(self) -> None:
+        """Read the clock. Once for whatever happens next, since overlays ask often."""
+        self._now = self._born_ms + int((self._loop.time() - self._born) * 1000 * self._tempo)
+
+    # -- the outbox
+
+    def now(self) -> int:
+        return self._now
+
+    def send(self, to: NodeId, message: Message) -> None:
+        parcel = self._last
+        if parcel.message is not message:
+            parcel = self._last = Parcel(message)
+        if message.carries or message.announces:
+            self._reach += 1
+        peer = self.peers.get(to)
+        settings = self.settings
+        peer.queue.put(parcel, settings.queue_messages, settings.queue_bytes, self.counters)
+        if not self._dirty:
+            self._loop.call_soon(self._flush)
+        self._dirty[peer] = None
+
+    def send_all(self, peers: Iterable[NodeId], message: Message) -> None:
+        for peer in peers:
+            self.send(peer, message)
+
+    def set_timer(self, timer: Timer, delay_ms: int) -> None:
+        self.cancel_timer(timer)
+        delay_s = delay_ms / 1000 / self._tempo
+        self._timers[timer] = self._loop.call_later(delay_s, self._fire, timer)
+
+    def cancel_timer(self, timer: Timer) -> None:
+        handle = self._timers.pop(timer, None)
+        if handle is not None:
+            handle.cancel()
+
+    def deliver(self, event: Event, hops: int) -> None:
+        self._delivered(event, hops, self._age_ms)
+
+    def link_up(self, peer: NodeId) -> None:
+        self.peers.get(peer).link = True
+        self.on_link(peer)
+
+    def link_down(self, peer: NodeId) -> None:
+        known = self.peers.known(peer)
+        if known is not None:
+            known.link = False
+
+    # -- what the network does
+
+    def receive(self, sender: NodeId, message: Message) -> None:
+        """A message that the gate has let in."""
+        if not self.running:
+            return
+        if isinstance(message, Carrier):
+            self._age_ms = message.age_ms
+            if message.event.topic not in self.interest:
+                self.counters.relayed += 1
+        self.overlay.receive(sender, message)
+
+    def admits(self, connection: Connection, card: Card) -> str:
+        return self.peers.admits(card)
+
+    def opened(self, connection: Connection) -> None:
+        assert connection.card is not None
+        self.book.learn(connection.card)
+        self.peers.opened(connection)
+
+    def closed(self, connection: Connection) -> None:
+        if connection.strikes and connection.peer is not None:
+            log.warning(
+                "peer misbehaved", peer=f"{connection.peer:016x}", strikes=connection.strikes
+            )
+            if connection.misbehaved:
+                self.peers.ban(connection.peer)
+        self.peers.closed(connection)
+
+    def writable(self, connection: Connection) -> None:
+        peer = self.peers.known(connection.peer) if connection.peer is not None else None
+        if peer is not None and peer.connection is connection:
+            self._write(peer)
+
+    def messages(self, connection: Connection, body: memoryview) -> None:
+        self.tick()
+        count = self.gate.messages(connection, body, self._loop.time())
+        if connection.peer is not None:
+            self.peers.get(connection.peer).messages_in += count
+
+    def control(self, connection: Connection, message: ControlMessage) -> None:
+        self.tick()
+        if isinstance(message, Seals):
+            self.gate.seals(connection, message.seals)
+        elif isinstance(message, Cards):
+            self._learn(connection, message.cards)
+        elif isinstance(message, Ask | Answer):
+            self.on_control(connection, message)
+        else:
+            connection.strike("out of place")
+
+    def links(self) -> Collection[NodeId]:
+        return self.overlay.links() if self.running else ()
+
+    def crowded(self) -> bool:
+        """Some neighbour's queue of events is half full."""
+        messages, size = self.settings.queue_messages // 2, self.settings.queue_bytes // 2
+        return any(
+            len(peer.queue.data) > messages or peer.queue.bytes > size for peer in self.peers
+        )
+
+    def queued(self) -> int:
+        """Messages that wait for peers."""
+        return sum(len(peer.queue) for peer in self.peers)
+
+    # -- inside
+
+    def _fire(self, timer: Timer) -> None:
+        del self._timers[timer]
+        self.tick()
+        self.overlay.wake(timer)
+
+    def _flush(self) -> None:
+        self._last = Parcel(Message())
+        dirty, self._dirty = self._dirty, {}
+        for peer in dirty:
+            self._write(peer)
+
+    def _write(self, peer: Peer) -> None:
+        connection = peer.connection
+        if connection is None:
+            self.peers.dial(peer)
+            return
+        self.sealer.close()
+        while len(peer.queue) and connection.paused_since is None and connection.open:
+            parcels = peer.queue.take(WRITE_MAX, self._encode)
+            self.counters.messages_out += len(parcels)
+            connection.used = self._loop.time()
+            connection.write(pack(parcels, connection, self._card_of))
+        self.on_room()
+
+    def _card_of(self, node: NodeId) -> Card | None:
+        return self.card if node == self.me else self.book.get(node)
+
+    def _learn(self, connection: Connection, cards: Iterable[Card]) -> None:
+        for card in cards:
+            if card.node == self.me:
+                continue
+            if card.node not in self.book and self._card_bucket.take(1, self._loop.time()):
+                continue  # a flood of strangers
+            try:
+                self.book.learn(card)
+            except ProtocolError as error:
+                self.counters.bad_cards += 1
+                connection.strike(str(error))
+
+    def _ready(self, peer: Peer) -> None:
+        self._write(peer)
+
+    def _lose(self, node: NodeId) -> None:
+        if self.running:
+            self.tick()
+            self.overlay.lost(node)
+
+
+def _own_address(any_address: str) -> str:
+    """Where others reach a node that listens everywhere: the address that this machine
+    would call from. Nothing is sent."""
+    family = socket.AF_INET6 if ":" in any_address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("2001:db8::1" if family == socket.AF_INET6 else "192.0.2.1", 9))
+            return str(probe.getsockname()[0])
+        except OSError:
+            return "::1" if family == socket.AF_INET6 else "127.0.0.1"

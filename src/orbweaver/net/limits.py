@@ -1,0 +1,23 @@
+"""How much a peer may send: a bucket that fills at a steady rate."""
+
+from __future__ import annotations
+
+
+class Bucket:
+    """`per_s` tokens a second, and as many as `burst` saved up. Times are in seconds."""
+
+    __slots__ = ("_burst", "_per_s", "_since", "_tokens")
+
+    def __init__(self, per_s: float, burst: float, now: float) -> None:
+        self._per_s = per_s
+        self._burst = burst
+        self._tokens = burst
+        self._since = now
+
+    def take(self, count: float, now: float) -> float:
+        """Take tokens, on credit if need be; the answer is how long to wait until the credit
+        is paid back, 0 if there is none."""
+        earned = (now - self._since) * self._per_s
+        self._since = now
+        self._tokens = min(self._burst, self._tokens + earned) - count
+        return max(0.0, -self._tokens / self._per_s)

@@ -1,0 +1,333 @@
+"""A node to embed: publish, subscribe, and nothing else to run.
+
+async with orbweaver.Node(listen="127.0.0.1:0", join=["127.0.0.1:7700"]) as node:
+    news = await node.subscribe("news/sport")
+    await node.publish("news/sport", b"kick-off")
+    async for event in news:
+        print(event.payload)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from types import TracebackType
+
+import msgspec
+import structlog
+
+from orbweaver.core.errors import ProtocolError, UsageError
+from orbweaver.core.ids import NodeId, Topic, check_topic
+from orbweaver.core.messages import Event
+from orbweaver.core.overlay import Overlay
+from orbweaver.net.admin import Admin
+from orbweaver.net.bootstrap import Bootstrap
+from orbweaver.net.cards import Card
+from orbweaver.net.catchup import CatchUp
+from orbweaver.net.connection import Connection
+from orbweaver.net.counters import Counters
+from orbweaver.net.eventlog import EventLog
+from orbweaver.net.frames import Answer, Ask
+from orbweaver.net.host import Host
+from orbweaver.net.logs import default_logs
+from orbweaver.net.opening import open_identity, open_log, open_params, open_tls
+from orbweaver.net.ordering import Ordered
+from orbweaver.net.settings import Settings, split_address
+from orbweaver.net.status import ADMIN_PORT, Status, id_text
+from orbweaver.net.status_of import status_of
+from orbweaver.net.subscription import Subscription
+
+JOIN_S = 5.0
+"""How long a node waits for an answer before it starts alone."""
+BURST = 256
+"""Events published without a pause; then what is waiting is written first."""
+UPKEEP_S = 0.25
+
+log = structlog.get_logger()
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """What became of a publication when `publish` returned."""
+
+    event: tuple[NodeId, int, Topic, int]
+    """Publisher, epoch, topic, sequence number: its name for ever."""
+    neighbours: int
+    """To how many the event, or word of it, went at once. With 0 it is kept, and goes to
+    those who come and ask while it is in the window."""
+
+
+class NetworkNode:
+    def __init__(self, overlay: type[Overlay], settings: Settings, *, tempo: float = 1.0) -> None:
+        self.settings = settings
+        self._overlay = overlay
+        self._params = open_params(overlay, settings)
+        self._tempo = tempo
+        self._identity = open_identity(settings)
+        self._subscriptions: dict[Topic, list[Subscription]] = {}
+        self._since: dict[Topic, int] = {}
+        self._burst = 0
+        self._room: asyncio.Future[None] | None = None
+        self._started_at = 0.0
+        self._upkeep: asyncio.Task[None] | None = None
+        self._host: Host | None = None
+        self._admin: Admin | None = None
+        self._log: EventLog = EventLog()
+
+    # -- life
+
+    async def start(self) -> None:
+        if self._host is not None:
+            raise UsageError("this node has been started; make another")
+        default_logs()
+        tls = open_tls(self.settings)
+        host = self._host = Host(
+            self._overlay, self._params, self.settings, self._identity, self._on_event,
+            tls=tls, tempo=self._tempo,
+        )  # fmt: skip
+        self._started_at = time.monotonic()
+        self._log = open_log(self.settings, host.now())
+        if tls is None:
+            log.warning("plain: connections are not encrypted", listen=self.settings.listen)
+        self._catch_up = CatchUp(
+            host, self._log, self._since, self._on_caught_up, asyncio.get_running_loop().time,
+            host.chance,
+        )  # fmt: skip
+        host.on_link = self._catch_up_soon
+        host.on_control = self._on_control
+        host.on_room = self._on_room
+        self._bootstrap = Bootstrap(host, self.settings.join)
+        await host.listen()
+        self._remember_peers()
+        host.start(await self._bootstrap.join(JOIN_S))
+        self._upkeep = asyncio.create_task(self._look_after())
+        if self.settings.admin:
+            self._admin = Admin(host.counters, self.status)
+            await self._admin.start(*split_address(self.settings.admin, ADMIN_PORT))
+        log.info(
+            "node runs", id=id_text(host.me), listen=self.address, overlay=self.settings.overlay
+        )
+
+    async def stop(self) -> None:
+        if self._upkeep is not None:
+            self._upkeep.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._upkeep
+            self._upkeep = None
+        for subscriptions in list(self._subscriptions.values()):
+            for subscription in subscriptions:
+                subscription.end()
+        if self._admin is not None:
+            await self._admin.close()
+            self._admin = None
+        if self._host is not None:
+            self._save_peers()
+            await self._host.stop()
+            self._log.close()
+
+    async def __aenter__(self) -> NetworkNode:
+        try:
+            await self.start()
+        except BaseException:
+            await self.stop()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    # -- publish and subscribe
+
+    async def subscribe(
+        self, topic: Topic, *, since: float = 0.0, ordered: bool = False, buffer: int = 10_000
+    ) -> Subscription:
+        """Events on a topic, from now on; with `since`, also those of the last so many
+        seconds that neighbours still have. `ordered` gives those of one publisher in the
+        order of publication, waiting a while for what is late."""
+        host = self._running()
+        check_topic(topic)
+        order = Ordered() if ordered else None
+        subscription = Subscription(topic, buffer, order, self._unsubscribe, self._note_missed)
+        host.tick()
+        known = self._subscriptions.setdefault(topic, [])
+        known.append(subscription)
+        start = host.now() - round(1000 * since)
+        if len(known) == 1:
+            # After a restart, what was missed since the first subscription is still owed.
+            start = min(start, self._log.subscriptions().get(topic, start))
+            host.interest[topic] = None
+            self._log.remember_subscription(topic, start)
+            host.overlay.subscribe(topic)
+        self._since[topic] = min(start, self._since.get(topic, start))
+        if start < host.now():
+            for peer in host.links():
+                self._catch_up_soon(peer)
+        return subscription
+
+    async def publish(self, topic: Topic, payload: bytes | str) -> Receipt:
+        """Publish, and say to how many neighbours it went. Waits while queues are full,
+        unless the node was told to drop instead."""
+        host = self._running()
+        if isinstance(payload, str):
+            payload = payload.encode()
+        if len(payload) > self.settings.payload_bytes_max:
+            raise UsageError(
+                f"a payload of {len(payload)} bytes; at most {self.settings.payload_bytes_max} "
+                "are sent (payload_bytes_max)"
+            )
+        if topic not in host.interest:
+            check_topic(topic)
+            host.interest[topic] = None
+        self._burst += 1
+        if self._burst >= BURST:
+            await self._breathe(host)
+        event, reach = host.publish(topic, payload)
+        self._log.put(event, 0, host.now())
+        return Receipt((event.publisher, event.epoch, event.topic, event.seq), reach)
+
+    async def drain(self, timeout: float | None = None) -> None:
+        """Wait until nothing is queued for any neighbour; `TimeoutError` if it takes longer."""
+        host = self._running()
+        async with asyncio.timeout(timeout):
+            while host.queued():
+                await asyncio.sleep(0.01)
+
+    # -- what can be looked at
+
+    @property
+    def id(self) -> str:
+        return id_text(self._identity.node)
+
+    @property
+    def address(self) -> str:
+        """Where others reach this node."""
+        return self._running().card.address
+
+    def neighbours(self) -> list[str]:
+        return [id_text(peer) for peer in self._running().links()]
+
+    def status(self) -> Status:
+        host = self._running()
+        readers = {topic: len(known) for topic, known in self._subscriptions.items()}
+        uptime_s = time.monotonic() - self._started_at
+        return status_of(host, readers, self._since, self._log.sizes(), uptime_s)
+
+    @property
+    def counters(self) -> Counters:
+        return self._running().counters
+
+    # -- events
+
+    def _on_event(self, event: Event, hops: int, age_ms: int) -> None:
+        """From the overlay."""
+        host = self._running()
+        now = host.now()
+        try:
+            if not self._log.put(event, age_ms, now):
+                host.counters.repeated += 1
+                return
+        except ProtocolError:
+            host.counters.bad_messages += 1
+            return
+        host.counters.delivered += 1
+        for subscription in self._subscriptions.get(event.topic, ()):
+            subscription.offer(event, hops, now)
+
+    def _on_caught_up(self, event: Event, hops: int, age_ms: int) -> None:
+        """From a neighbour's window."""
+        before = self._running().counters.delivered
+        self._on_event(event, hops, age_ms)
+        self._running().counters.caught_up += self._running().counters.delivered - before
+
+    def _on_control(self, connection: Connection, message: Ask | Answer) -> None:
+        if isinstance(message, Ask):
+            self._catch_up.on_ask(connection, message)
+        else:
+            self._catch_up.on_answer(connection, message)
+
+    def _catch_up_soon(self, peer: NodeId) -> None:
+        """A little later: the link is being made."""
+        asyncio.get_running_loop().call_later(UPKEEP_S, self._catch_up.ask, peer)
+
+    def _unsubscribe(self, subscription: Subscription) -> None:
+        host = self._running()
+        topic = subscription.topic
+        known = self._subscriptions[topic]
+        known.remove(subscription)
+        if not known:
+            del self._subscriptions[topic]
+            del self._since[topic]
+            host.interest.pop(topic, None)
+            self._log.forget_subscription(topic)
+            self._log.drop_topic(topic)
+            host.tick()
+            host.overlay.unsubscribe(topic)
+
+    def _note_missed(self) -> None:
+        self._running().counters.missed += 1
+
+    # -- back-pressure
+
+    async def _breathe(self, host: Host) -> None:
+        self._burst = 0
+        await asyncio.sleep(0)  # what has been published is written now
+        while self.settings.when_full == "wait" and host.crowded():
+            if self._room is None:
+                self._room = asyncio.get_running_loop().create_future()
+            await asyncio.wait([self._room], timeout=UPKEEP_S)
+
+    def _on_room(self) -> None:
+        room, self._room = self._room, None
+        if room is not None and not room.done():
+            room.set_result(None)
+
+    # -- upkeep
+
+    async def _look_after(self) -> None:
+        host = self._running()
+        loop = asyncio.get_running_loop()
+        second = catch_up = rejoin = loop.time()
+        while True:
+            await asyncio.sleep(UPKEEP_S)
+            now = loop.time()
+            try:
+                host.tick()
+                for topic in list(self._subscriptions):
+                    for subscription in self._subscriptions.get(topic, ()):
+                        subscription.expire(host.now())
+                self._log.flush()
+                if now - second >= 1.0:
+                    second = now
+                    host.peers.look_after()
+                    self._log.expire(host.now())
+                if now - catch_up >= self.settings.catch_up_s / self._tempo:
+                    catch_up = now
+                    self._catch_up.step()
+                if now - rejoin >= self.settings.rejoin_s / self._tempo:
+                    rejoin = now
+                    self._save_peers()
+                    await self._bootstrap.look_around()
+            except Exception:
+                # A full disk, or a mistake of ours; the node serves its peers all the same.
+                log.exception("upkeep failed")
+
+    def _save_peers(self) -> None:
+        host = self._running()
+        cards = [(card.node, msgspec.msgpack.encode(card)) for card in host.book.cards()]
+        self._log.remember_peers(cards)
+
+    def _remember_peers(self) -> None:
+        """The view as it was when the node last ran."""
+        for _, data in self._log.peers():
+            with contextlib.suppress(ProtocolError, msgspec.DecodeError):
+                self._running().book.learn(msgspec.msgpack.decode(data, type=Card))
+
+    def _running(self) -> Host:
+        if self._host is None:
+            raise UsageError("the node does not run: use `async with`, or await start()")
+        return self._host

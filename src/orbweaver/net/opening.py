@@ -1,0 +1,72 @@
+"""From settings to what a node needs: its key, its window, its certificates, its params."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+from orbweaver.core.errors import UsageError
+from orbweaver.core.messages import Seal
+from orbweaver.core.overlay import Overlay
+from orbweaver.core.params import Params, build, describe
+from orbweaver.net.eventlog import EventLog
+from orbweaver.net.identity import Identity
+from orbweaver.net.seals import BatchSeal, SealChecker
+from orbweaver.net.settings import Settings
+
+
+def open_params(overlay: type[Overlay], settings: Settings) -> Params:
+    """A network has no oracle: membership is gossiped, unless an overlay knows no other."""
+    chosen = dict(settings.params)
+    if "membership" in {param.name for param in describe(overlay.Params)}:
+        chosen.setdefault("membership", "gossip")
+    return build(overlay.Params, chosen, f"overlay '{overlay.name}'")
+
+
+def open_identity(settings: Settings) -> Identity:
+    path = Path(settings.key) if settings.key else None
+    if settings.tls:
+        if path is not None:
+            raise UsageError("with tls the key is node.key in that folder; leave 'key' out")
+        return Identity.load(Path(settings.tls) / "node.key")
+    if path is None and settings.state:
+        path = Path(settings.state) / "node.key"
+    if path is None:
+        return Identity.generate()
+    if path.exists():
+        return Identity.load(path)
+    identity = Identity.generate()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    identity.save(path)
+    return identity
+
+
+def open_tls(settings: Settings) -> tuple[ssl.SSLContext, ssl.SSLContext] | None:
+    """For calls that come in, and for those we make."""
+    if not settings.tls:
+        return None
+    from orbweaver.net.certificates import client_context, server_context
+
+    folder = Path(settings.tls)
+    return server_context(folder), client_context(folder)
+
+
+def open_log(settings: Settings, now: int) -> EventLog:
+    limits = {
+        "events_max": settings.window_events,
+        "age_ms_max": round(1000 * settings.window_s),
+        "bytes_max": settings.window_bytes,
+        "seal_to_bytes": _seal_to_bytes,
+    }
+    if not settings.state:
+        return EventLog(**limits)  # type: ignore[arg-type]
+    from orbweaver.net.durable import DurableLog
+
+    folder = Path(settings.state)
+    folder.mkdir(parents=True, exist_ok=True)
+    checker = SealChecker()
+    return DurableLog(folder / "window.db", now, bytes_to_seal=checker.check, **limits)
+
+
+def _seal_to_bytes(seal: Seal) -> bytes:
+    return seal.data if isinstance(seal, BatchSeal) else b""

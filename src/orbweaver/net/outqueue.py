@@ -1,0 +1,91 @@
+"""What waits for one peer.
+
+Messages of a tick are queued as they are and encoded when they are written, once however
+many peers they go to. Control goes before data. Both queues are bounded: of data the oldest
+goes when there is no room, since neighbours can ask for it again and news are worth most
+when they are new; of control the newest, since what it answers has been repeated meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from orbweaver.core.ids import NodeId
+from orbweaver.core.messages import Carrier, Message
+from orbweaver.net.counters import Counters
+from orbweaver.net.naming import finder
+from orbweaver.net.seals import BatchSeal
+
+
+class Parcel:
+    """A message on its way, shared by all the queues it is in."""
+
+    __slots__ = ("data", "message", "names", "seal", "size")
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        self.data: bytes | None = None
+        """Encoded; not before the end of the tick, when seals have been signed."""
+        self.seal: BatchSeal | None = None
+        self.names: tuple[NodeId, ...] = ()
+        self.size = 0
+        if isinstance(message, Carrier):
+            self.size = len(message.event.payload)
+        elif (find := finder(type(message))) is not None:
+            self.names = tuple(find(message))
+
+    def encode(self, encode: Callable[[Message], bytes]) -> bytes:
+        message = self.message
+        if isinstance(message, Carrier) and isinstance(message.event.seal, BatchSeal):
+            self.seal = message.event.seal
+        self.data = encode(message)
+        return self.data
+
+
+class OutQueue:
+    __slots__ = ("bytes", "control", "data", "sent")
+
+    def __init__(self) -> None:
+        self.control: list[Parcel] = []
+        self.data: deque[Parcel] = deque()
+        self.bytes = 0
+        """Payload in `data`."""
+        self.sent = 0
+
+    def __len__(self) -> int:
+        return len(self.control) + len(self.data)
+
+    def put(self, parcel: Parcel, messages_max: int, bytes_max: int, counters: Counters) -> None:
+        if not parcel.message.carries:
+            if len(self.control) >= messages_max:
+                counters.dropped_control += 1
+            else:
+                self.control.append(parcel)
+            return
+        self.data.append(parcel)
+        self.bytes += parcel.size
+        while len(self.data) > messages_max or self.bytes > bytes_max:
+            self.bytes -= self.data.popleft().size
+            counters.dropped_data += 1
+
+    def clear(self) -> None:
+        self.control.clear()
+        self.data.clear()
+        self.bytes = 0
+
+    def take(self, bytes_max: int, encode: Callable[[Message], bytes]) -> list[Parcel]:
+        """What to write next, encoded: control, then data, up to about so many bytes."""
+        taken: list[Parcel] = self.control
+        self.control = []
+        size = 0
+        for parcel in taken:
+            size += len(parcel.data or parcel.encode(encode))
+        data = self.data
+        while data and size < bytes_max:
+            parcel = data.popleft()
+            self.bytes -= parcel.size
+            size += len(parcel.data or parcel.encode(encode))
+            taken.append(parcel)
+        self.sent += len(taken)
+        return taken

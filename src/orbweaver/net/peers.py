@@ -1,0 +1,250 @@
+"""The peers of a node: one connection for each, whoever opened it.
+
+A connection is opened when there is something to send, kept while the overlay calls the
+peer its neighbour or while it is in use, and opened again when it breaks. A peer that
+cannot be reached after a few attempts, with growing and jittered pauses, is given up and
+reported lost. When two nodes call each other at the same moment, both keep the connection
+that the one with the smaller id has opened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Callable, Iterator
+from random import Random
+
+import structlog
+
+from orbweaver.core.ids import NodeId
+from orbweaver.net.cards import AddressBook, Card
+from orbweaver.net.connection import Connection, Owner
+from orbweaver.net.frames import Ping
+from orbweaver.net.outqueue import OutQueue
+
+TRIES_LINK, TRIES_OTHER = 4, 2
+PAUSE_S, PAUSE_S_MAX = 0.2, 3.0
+AVOID_S = 2.0
+"""How long a peer that was given up is not tried again."""
+PENDING_MAX = 64
+"""Handshakes under way at once."""
+BAN_S = 60.0
+BANNED_MAX = 1024
+
+log = structlog.get_logger()
+
+
+class Peer:
+    __slots__ = ("connection", "dialling", "link", "messages_in", "node", "queue")
+
+    def __init__(self, node: NodeId) -> None:
+        self.node = node
+        self.connection: Connection | None = None
+        self.dialling: asyncio.Task[None] | None = None
+        self.link = False
+        """The overlay calls it a neighbour."""
+        self.queue = OutQueue()
+        self.messages_in = 0
+
+
+class Peers:
+    def __init__(
+        self,
+        owner: Owner,
+        book: AddressBook,
+        tls: ssl.SSLContext | None,
+        chance: Random,
+        ready: Callable[[Peer], None],
+        lost: Callable[[NodeId], None],
+    ) -> None:
+        """`ready` is told of a peer that can be written to, `lost` of one that is given up."""
+        self._owner = owner
+        self._book = book
+        self._tls = tls
+        self._chance = chance
+        self._ready = ready
+        self._lost = lost
+        self._peers: dict[NodeId, Peer] = {}
+        self._all: dict[Connection, None] = {}
+        """Every connection, also those whose peer is not known yet."""
+        self._avoid: dict[NodeId, float] = {}
+        self._banned: dict[NodeId, float] = {}
+        self._loop = asyncio.get_running_loop()
+
+    def __iter__(self) -> Iterator[Peer]:
+        return iter(list(self._peers.values()))
+
+    # -- connections
+
+    def accept(self) -> Connection:
+        """For the listening socket."""
+        connection = Connection(self._owner, ours=False)
+        self._owner.counters.connections_in += 1
+        pending = sum(not known.open for known in self._all)
+        if len(self._all) >= self._owner.settings.connections_max or pending >= PENDING_MAX:
+            self._owner.counters.connections_refused += 1
+            connection.turned_away = True
+        self._all[connection] = None
+        return connection
+
+    async def call(self, host: str, port: int) -> Connection | None:
+        """Open a connection to an address; None if nobody answers or we do not agree."""
+        settings = self._owner.settings
+        made: Connection | None = None
+
+        def factory() -> Connection:
+            nonlocal made
+            made = Connection(self._owner, ours=True)
+            self._all[made] = None
+            return made
+
+        try:
+            async with asyncio.timeout(settings.connect_s):
+                await self._loop.create_connection(factory, host, port, ssl=self._tls)
+        except (OSError, TimeoutError, ValueError):  # ValueError: an impossible host name
+            self._owner.counters.dials_failed += 1
+            if made is not None:
+                self._all.pop(made, None)
+            return None
+        assert made is not None
+        self._owner.counters.connections_out += 1
+        return made if await made.settled else None
+
+    def admits(self, card: Card) -> str:
+        if card.node == self._owner.identity.node:
+            return "that is myself"
+        if self._banned.get(card.node, 0.0) > self._loop.time():
+            return "come back later"
+        return ""
+
+    def ban(self, node: NodeId) -> None:
+        self._banned[node] = self._loop.time() + BAN_S
+        if len(self._banned) > BANNED_MAX:
+            del self._banned[next(iter(self._banned))]
+
+    def opened(self, connection: Connection) -> None:
+        assert connection.peer is not None
+        peer = self.get(connection.peer)
+        self._avoid.pop(peer.node, None)
+        rival = peer.connection
+        if rival is not None and rival.open:
+            if rival.ours == connection.ours:
+                rival.abort()  # it called again, so the other end of the old one is gone
+            elif connection.ours == (self._owner.identity.node < peer.node):
+                rival.retire()
+            else:
+                connection.retire()
+                return
+        peer.connection = connection
+        self._ready(peer)
+
+    def closed(self, connection: Connection) -> None:
+        self._all.pop(connection, None)
+        peer = self._peers.get(connection.peer) if connection.peer is not None else None
+        if peer is None or peer.connection is not connection:
+            return
+        peer.connection = None
+        if peer.link or len(peer.queue):
+            self.dial(peer)
+        else:
+            del self._peers[peer.node]
+
+    # -- peers
+
+    def get(self, node: NodeId) -> Peer:
+        peer = self._peers.get(node)
+        if peer is None:
+            peer = self._peers[node] = Peer(node)
+        return peer
+
+    def known(self, node: NodeId) -> Peer | None:
+        return self._peers.get(node)
+
+    def connected(self) -> int:
+        return sum(connection.open for connection in self._all)
+
+    def dial(self, peer: Peer) -> None:
+        """See to it that there is a connection, soon."""
+        if peer.dialling is None and peer.connection is None:
+            if self._avoid.get(peer.node, 0.0) > self._loop.time():
+                self._give_up(peer)
+            else:
+                peer.dialling = self._loop.create_task(self._dial(peer))
+
+    async def _dial(self, peer: Peer) -> None:
+        pause_s = PAUSE_S
+        tries = 0
+        try:
+            while peer.connection is None:
+                card = self._book.get(peer.node)
+                if card is None:
+                    break
+                connection = await self.call(card.host, card.port)
+                if connection is not None and connection.peer != peer.node:
+                    connection.retire()  # somebody else lives there now
+                    break
+                tries += 1
+                if connection is not None or peer.connection is not None:
+                    return
+                if tries >= (TRIES_LINK if peer.link else TRIES_OTHER):
+                    break
+                await asyncio.sleep(pause_s * (0.5 + self._chance.random()))
+                pause_s = min(2 * pause_s, PAUSE_S_MAX)
+        finally:
+            peer.dialling = None
+        if peer.connection is None:
+            self._give_up(peer)
+
+    def _give_up(self, peer: Peer) -> None:
+        now = self._loop.time()
+        self._avoid = {node: until for node, until in self._avoid.items() if until > now}
+        if peer.node not in self._avoid:
+            self._avoid[peer.node] = now + AVOID_S
+            self._owner.counters.peers_lost += 1
+            log.info("peer lost", peer=f"{peer.node:016x}")
+        self._owner.counters.dropped_unreachable += len(peer.queue)
+        peer.queue.clear()
+        self._peers.pop(peer.node, None)
+        # Not at once: an overlay may be in the middle of sending to it.
+        self._loop.call_soon(self._lost, peer.node)
+
+    # -- upkeep
+
+    def look_after(self) -> None:
+        """Once a second: ask the silent, cut off the dead and the stalled, close the idle."""
+        now = self._loop.time()
+        settings = self._owner.settings
+        for connection in list(self._all):
+            peer = self._peers.get(connection.peer) if connection.peer is not None else None
+            stalled = connection.paused_since
+            if stalled is not None and now - stalled > settings.stall_s:
+                log.warning("peer does not read", peer=f"{connection.peer or 0:016x}")
+                connection.abort()
+            elif not connection.open:
+                continue
+            elif now - connection.heard > settings.dead_s:
+                connection.abort()
+            elif peer is None or not peer.link:
+                if now - connection.used > settings.idle_s:
+                    connection.retire()
+            elif now - connection.heard > settings.ping_s:
+                connection.say(Ping())
+
+    async def close(self) -> None:
+        tasks = [peer.dialling for peer in self._peers.values() if peer.dialling is not None]
+        for task in tasks:
+            task.cancel()
+        for connection in self._all:
+            if connection.open:
+                connection.retire()
+            else:
+                connection.abort()
+        endings = [connection.ended for connection in self._all]
+        if endings:
+            await asyncio.wait(endings, timeout=1.0)
+        for connection in list(self._all):
+            connection.abort()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)

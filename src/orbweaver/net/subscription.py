@@ -1,0 +1,143 @@
+"""What an application reads: an async iterator over the events of a topic."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+
+import msgspec
+
+from orbweaver.core.errors import UsageError
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import Event
+from orbweaver.net.ordering import Ordered
+
+
+class Delivery(msgspec.Struct, frozen=True, gc=False):
+    """An event as the application gets it."""
+
+    topic: Topic
+    payload: bytes
+    publisher: NodeId
+    epoch: int
+    """When the publisher started; its sequence numbers begin anew then."""
+    seq: int
+    hops: int
+    """Links that the event has crossed."""
+    missed: int
+    """Events on this topic that this reader lost just before this one, because it did not
+    read in time."""
+
+
+class Subscription:
+    """Iterate over it. It holds so many events as its `buffer`; a reader that falls further
+    behind loses the oldest, is told how many (`Delivery.missed`, `missed` in all), and
+    disturbs nobody else. Leaving a `with` block, or `close`, ends it."""
+
+    def __init__(
+        self,
+        topic: Topic,
+        buffer: int,
+        order: Ordered | None,
+        closed: Callable[[Subscription], None],
+        note_missed: Callable[[], None],
+    ) -> None:
+        if buffer < 1:
+            raise UsageError("a subscription has room for at least one event: buffer=1 or more")
+        self.topic = topic
+        self.missed = 0
+        self.order = order
+        """Puts events of one publisher in order, if asked for."""
+        self._buffer: deque[tuple[Event, int]] = deque()
+        self._room = buffer
+        self._lost = 0
+        self._closed = closed
+        self._note_missed = note_missed
+        self._waiting: asyncio.Future[None] | None = None
+        self._open = True
+
+    def __len__(self) -> int:
+        """Events that wait to be read."""
+        return len(self._buffer)
+
+    def __aiter__(self) -> Subscription:
+        return self
+
+    async def __anext__(self) -> Delivery:
+        while not self._buffer:
+            if not self._open:
+                raise StopAsyncIteration
+            if self._waiting is not None:
+                raise UsageError("a subscription has one reader; subscribe twice for two")
+            self._waiting = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiting
+            finally:
+                self._waiting = None
+        event, hops = self._buffer.popleft()
+        missed, self._lost = self._lost, 0
+        return Delivery(
+            event.topic, event.payload, event.publisher, event.epoch, event.seq, hops, missed
+        )
+
+    async def next(self, timeout: float | None = None) -> Delivery:
+        """The next event; `TimeoutError` if none comes in so many seconds."""
+        async with asyncio.timeout(timeout):
+            try:
+                return await self.__anext__()
+            except StopAsyncIteration:
+                raise UsageError("the subscription is closed") from None
+
+    def close(self) -> None:
+        """Unsubscribe. What waits can still be read."""
+        if self._open:
+            self._open = False
+            self._wake()
+            self._closed(self)
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- for the node
+
+    def offer(self, event: Event, hops: int, now: int) -> None:
+        if self.order is None:
+            self._append(event, hops)
+        else:
+            for ready in self.order.offer(event, now):
+                self._append(ready, hops)
+
+    def expire(self, now: int) -> None:
+        """Give out what has waited too long for something before it."""
+        if self.order is not None:
+            for ready in self.order.expire(now):
+                self._append(ready, 1)
+
+    def end(self) -> None:
+        """The node stops."""
+        self._open = False
+        self._wake()
+
+    def _append(self, event: Event, hops: int) -> None:
+        if len(self._buffer) >= self._room:
+            self._buffer.popleft()
+            self._lost += 1
+            self.missed += 1
+            self._note_missed()
+        self._buffer.append((event, hops))
+        self._wake()
+
+    def _wake(self) -> None:
+        waiting = self._waiting
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
