@@ -228,6 +228,24 @@ def test_what_strangers_send(request_: bytes, code: int) -> None:
     run(test)
 
 
+def test_whoever_is_still_sending_can_read_the_answer() -> None:
+    """Were the connection closed at once, it would be reset under the sender's hands."""
+
+    async def test(address: Address) -> None:
+        loop = asyncio.get_running_loop()
+        with socket.create_connection(address) as client:
+            client.setblocking(False)
+            await loop.sock_sendall(client, b"A" * 20_000)
+            got = b""
+            while data := await loop.sock_recv(client, 4096):
+                got += data
+            assert got.startswith(b"HTTP/1.1 431 ")
+            assert (await get(address, "/healthz"))[0] == 200
+            assert client.send(b"A" * 1000) == 1000
+
+    run(test)
+
+
 def test_the_largest_request_is_read() -> None:
     async def test(address: Address) -> None:
         start = b"GET /healthz HTTP/1.1\r\nX: "
