@@ -225,6 +225,22 @@ def test_q_quits() -> None:
     watch(Nodes(a=Reading(status(1, 10))), test)
 
 
+def test_readings_that_come_in_on_the_way_out_are_no_accident() -> None:
+    nodes = Nodes(a=Reading(status(1, 10)))
+
+    async def test(app: Top, pilot: Pilot[None]) -> None:
+        await app.query_one("#about").remove()
+        nodes.readings["a"] = Reading(status(1, 12))
+        await app.poll()
+        assert app.nodes["a"].now == nodes.readings["a"]
+        await pilot.press("q")
+        await pilot.pause()
+        nodes.readings["a"] = Reading(status(1, 13))
+        await app.poll()
+
+    watch(nodes, test)
+
+
 def test_another_node_at_the_same_address_has_no_rate_yet() -> None:
     node = Watched("a")
     node.took(Reading(status(1, 10, delivered=10)))

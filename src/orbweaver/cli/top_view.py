@@ -5,12 +5,14 @@ neither the others nor the keys."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from rich.text import Text
-from textual.app import App, ComposeResult
+from textual.app import App, ComposeResult, ScreenStackError
 from textual.containers import Horizontal
+from textual.css.query import NoMatches
 from textual.widgets import DataTable, Footer, Sparkline, Static
 
 from orbweaver.cli.reading import duration, printable, size
@@ -51,6 +53,7 @@ class Top(App[None]):
         self._interval = interval
         self._asked: set[str] = set()
         self._chosen = addresses[0]
+        self._closed = False
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="top")
 
     def compose(self) -> ComposeResult:
@@ -74,12 +77,13 @@ class Top(App[None]):
         self.set_interval(self._interval, self._start)
 
     def on_unmount(self) -> None:
+        self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         if event.data_table.id == "nodes" and event.row_key.value in self.nodes:
             self._chosen = event.row_key.value
-            self._show_chosen()
+            self._show(self.nodes[self._chosen])
 
     async def poll(self) -> None:
         """Read every node that is not being read already."""
@@ -89,7 +93,7 @@ class Top(App[None]):
         self.run_worker(self.poll())
 
     async def _poll(self, node: Watched) -> None:
-        if node.address in self._asked:
+        if node.address in self._asked or self._closed:
             return
         self._asked.add(node.address)
         try:
@@ -99,12 +103,16 @@ class Top(App[None]):
             node.failed(str(error))
         finally:
             self._asked.discard(node.address)
-        self._update(self._table("nodes"), node.address, NODES, _row(node))
-        if node.address == self._chosen:
-            self._show_chosen()
+        self._show(node)
 
-    def _show_chosen(self) -> None:
-        node = self.nodes[self._chosen]
+    def _show(self, node: Watched) -> None:
+        # On the way out, widgets are taken away while readings still come in.
+        with contextlib.suppress(NoMatches, ScreenStackError):
+            self._update(self._table("nodes"), node.address, NODES, _row(node))
+            if node.address == self._chosen:
+                self._show_detail(node)
+
+    def _show_detail(self, node: Watched) -> None:
         self.query_one("#about", Static).update(_about(node))
         self.query_one("#delivered", Sparkline).data = list(node.delivered)
         status = node.now.status if node.now else None
