@@ -14,6 +14,7 @@ from orbweaver.cli import (
     characterise,
     compare,
     ingest,
+    keys,
     measure,
     overlays,
     reproduce,
@@ -50,6 +51,7 @@ app.command("measure")(measure.measure)
 app.command("report")(measure.report)
 app.command("status")(status.status)
 app.command("top")(top.top)
+app.add_typer(keys.app, name="keys")
 
 
 def _version(wanted: bool) -> None:

@@ -1,9 +1,11 @@
 """What waits for one peer.
 
 Messages of a tick are queued as they are and encoded when they are written, once however
-many peers they go to. Control goes before data. Both queues are bounded: of data the oldest
-goes when there is no room, since neighbours can ask for it again and news are worth most
-when they are new; of control the newest, since what it answers has been repeated meanwhile.
+many peers they go to. Upkeep of the overlay goes before events; what is said *about* events
+stays in line with them, or an announcement would overtake what it announces and make the
+receiver ask for it. Both queues are bounded: of events the oldest goes when there is no
+room, since neighbours can ask for it again and news are worth most when they are new; of
+upkeep the newest, since what it answers has been repeated meanwhile.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from orbweaver.core.messages import Carrier, Message
 from orbweaver.net.counters import Counters
 from orbweaver.net.naming import finder
 from orbweaver.net.seals import BatchSeal
+
+
+_IN_LINE = ("data", "repair")
 
 
 class Parcel:
@@ -57,7 +62,7 @@ class OutQueue:
         return len(self.control) + len(self.data)
 
     def put(self, parcel: Parcel, messages_max: int, bytes_max: int, counters: Counters) -> None:
-        if not parcel.message.carries:
+        if parcel.message.purpose not in _IN_LINE:
             if len(self.control) >= messages_max:
                 counters.dropped_control += 1
             else:
