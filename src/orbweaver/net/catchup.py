@@ -30,6 +30,8 @@ ANSWER_BYTES = 1 << 20
 """Given in answer to one question; who lacks more asks again at once."""
 ANSWER_EVENTS_AGAIN = 50
 """So many events in one answer mean that there is probably more."""
+FRESH_MS = 1000
+"""Younger events may still be on their way, and are not given."""
 ASK_S_MIN = 0.2
 """Questions that come faster are not answered."""
 ASKED_S = 30.0
@@ -107,6 +109,8 @@ class CatchUp:
                 wanted.topic, have, wanted.age_ms_max, room, self._host.now()
             )
             for event, age_ms in lacking:
+                if age_ms < FRESH_MS:
+                    continue
                 room -= len(event.payload) + 200
                 frames += self._answer(connection, event, age_ms)
         if frames:

@@ -40,6 +40,7 @@ class Counters:
     peers_lost: int = _counter("peers given up as unreachable")
 
     bad_frames: int = _counter("frames that could not be read")
+    bad_datagrams: int = _counter("datagrams that were damaged, forged or repeated")
     bad_handshakes: int = _counter("handshakes that failed or took too long")
     bad_messages: int = _counter("messages that an overlay refused")
     bad_cards: int = _counter("contact cards with a wrong signature")

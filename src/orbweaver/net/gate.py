@@ -93,6 +93,20 @@ class Gate:
             connection.rest(min(wait, 1.0))
         return len(messages)
 
+    def message(self, sender: NodeId, data: bytes) -> None:
+        """One message out of a datagram. Only gossip comes that way."""
+        message = self._codec.decode(data)
+        if message.purpose != "membership":
+            raise ProtocolError(f"{type(message).__name__} does not come in datagrams")
+        self._counters.messages_in += 1
+        try:
+            self.inside(sender, message)
+        except ProtocolError:
+            raise
+        except Exception:
+            log.exception("datagram failed", peer=f"{sender:016x}")
+            raise ProtocolError("a message that makes no sense") from None
+
     def wrong_with(self, event: Event, hops: int, age_ms: int) -> str:
         """Why an event is not let in; empty if it is."""
         if not (0 < hops <= HOPS_MAX and 0 <= age_ms <= AGE_MS_MAX and event.seq >= 0):

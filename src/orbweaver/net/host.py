@@ -26,6 +26,7 @@ from orbweaver.core.topics import TopicTable
 from orbweaver.net.cards import AddressBook, Card, make_card
 from orbweaver.net.connection import Connection
 from orbweaver.net.counters import Counters
+from orbweaver.net.datagrams import Datagrams, Letter
 from orbweaver.net.frames import Answer, Ask, Cards, ControlMessage, Seals
 from orbweaver.net.gate import Gate
 from orbweaver.net.identity import Identity
@@ -80,6 +81,8 @@ class Host:
         self._timers: dict[Timer, asyncio.TimerHandle] = {}
         self._dirty: dict[Peer, None] = {}
         self._last = Parcel(Message())
+        self._datagrams: Datagrams | None = None
+        self._stamp = 0
         self._age_ms = 0
         self._reach = 0
         """Messages that carry or announce events, since the last publication began."""
@@ -104,12 +107,29 @@ class Host:
 
     async def listen(self) -> None:
         host, port = split_address(self.settings.listen)
-        port = await self._listener.open(host, port)
+        bound = port = await self._listener.open(host, port)
         if self.settings.advertise:
             host, port = split_address(self.settings.advertise, port)
         elif host in ("0.0.0.0", "::"):
             host = _own_address(host)
-        self.card = make_card(self.identity, host, port, False, self._born_ms)
+        udp = self.settings.udp and not self.settings.tls
+        if udp:
+            self._datagrams = await self._listen_for_datagrams(bound)
+        self.card = make_card(self.identity, host, port, self._datagrams is not None, self._born_ms)
+
+    async def _listen_for_datagrams(self, port: int) -> Datagrams | None:
+        """At the same port; without, if somebody else has it."""
+        scope = f"{self.settings.cluster}\0{self.settings.overlay}"
+        listen, _ = split_address(self.settings.listen)
+        try:
+            _, made = await self._loop.create_datagram_endpoint(
+                lambda: Datagrams(self.identity, scope, self.counters, self._on_letter),
+                local_addr=(listen, port),
+            )
+        except OSError as error:
+            log.warning("no datagrams", port=port, reason=str(error))
+            return None
+        return made
 
     def start(self, contacts: Collection[NodeId]) -> None:
         self.tick()
@@ -126,6 +146,8 @@ class Host:
             handle.cancel()
         self._timers.clear()
         await self._listener.close()
+        if self._datagrams is not None:
+            self._datagrams.close()
         await self.peers.close()
 
     def publish(self, topic: Topic, payload: bytes) -> tuple[Event, int]:
@@ -269,7 +291,8 @@ class Host:
     def _write(self, peer: Peer) -> None:
         connection = peer.connection
         if connection is None:
-            self.peers.dial(peer)
+            if not self._send_datagrams(peer):
+                self.peers.dial(peer)
             return
         self.sealer.close()
         while len(peer.queue) and connection.paused_since is None and connection.open:
@@ -279,20 +302,52 @@ class Host:
             connection.write(pack(parcels, connection, self._card_of))
         self.on_room()
 
+    def _send_datagrams(self, peer: Peer) -> bool:
+        """Whether all that waits for a peer could go without a connection."""
+        card = self.book.get(peer.node)
+        if self._datagrams is None or card is None or not card.udp or peer.queue.data:
+            return False
+        while peer.queue.control:
+            parcel = peer.queue.control[0]
+            if parcel.message.purpose != "membership":
+                return False
+            cards = [c for node in parcel.names if (c := self._card_of(node)) is not None]
+            data = parcel.data or parcel.encode(self._encode)
+            self._stamp = max(self._stamp + 1, self._now)
+            if not self._datagrams.send(card, self.card, self._stamp, cards, data):
+                return False
+            del peer.queue.control[0]
+            self.counters.messages_out += 1
+        self.peers.forget(peer)
+        return True
+
+    def _on_letter(self, letter: Letter) -> None:
+        if self.peers.admits(letter.card):
+            raise ProtocolError("a datagram of somebody who is not let in")
+        self.tick()
+        sender = self.book.learn(letter.card)
+        for card in letter.cards:
+            self._learn_card(card)
+        self.gate.message(sender, letter.message)
+
     def _card_of(self, node: NodeId) -> Card | None:
         return self.card if node == self.me else self.book.get(node)
 
     def _learn(self, connection: Connection, cards: Iterable[Card]) -> None:
         for card in cards:
-            if card.node == self.me:
-                continue
-            if card.node not in self.book and self._card_bucket.take(1, self._loop.time()):
-                continue  # a flood of strangers
             try:
-                self.book.learn(card)
+                self._learn_card(card)
             except ProtocolError as error:
                 self.counters.bad_cards += 1
                 connection.strike(str(error))
+
+    def _learn_card(self, card: Card) -> None:
+        node = card.node
+        if node == self.me:
+            return
+        if node not in self.book and self._card_bucket.take(1, self._loop.time()):
+            return  # a flood of strangers
+        self.book.learn(card)
 
     def _ready(self, peer: Peer) -> None:
         self._write(peer)

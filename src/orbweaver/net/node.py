@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import time
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
@@ -21,7 +22,6 @@ from orbweaver.core.errors import ProtocolError, UsageError
 from orbweaver.core.ids import NodeId, Topic, check_topic
 from orbweaver.core.messages import Event
 from orbweaver.core.overlay import Overlay
-from orbweaver.net.admin import Admin
 from orbweaver.net.bootstrap import Bootstrap
 from orbweaver.net.cards import Card
 from orbweaver.net.catchup import CatchUp
@@ -37,6 +37,9 @@ from orbweaver.net.settings import Settings, split_address
 from orbweaver.net.status import ADMIN_PORT, Status, id_text
 from orbweaver.net.status_of import status_of
 from orbweaver.net.subscription import Subscription
+
+if TYPE_CHECKING:
+    from orbweaver.net.admin import Admin
 
 JOIN_S = 5.0
 """How long a node waits for an answer before it starts alone."""
@@ -102,6 +105,8 @@ class NetworkNode:
         host.start(await self._bootstrap.join(JOIN_S))
         self._upkeep = asyncio.create_task(self._look_after())
         if self.settings.admin:
+            from orbweaver.net.admin import Admin  # 4 MB, for those who want the page
+
             self._admin = Admin(host.counters, self.status)
             await self._admin.start(*split_address(self.settings.admin, ADMIN_PORT))
         log.info(
@@ -220,6 +225,11 @@ class NetworkNode:
     @property
     def counters(self) -> Counters:
         return self._running().counters
+
+    @property
+    def host(self) -> Host:
+        """The machinery inside. For tests, which put losses and delays there."""
+        return self._running()
 
     # -- events
 

@@ -19,7 +19,6 @@ from orbweaver.net.counters import Counters
 from orbweaver.net.naming import finder
 from orbweaver.net.seals import BatchSeal
 
-
 _IN_LINE = ("data", "repair")
 
 

@@ -70,6 +70,7 @@ class Peers:
         """Every connection, also those whose peer is not known yet."""
         self._avoid: dict[NodeId, float] = {}
         self._banned: dict[NodeId, float] = {}
+        self._closing = False
         self._loop = asyncio.get_running_loop()
 
     def __iter__(self) -> Iterator[Peer]:
@@ -161,12 +162,17 @@ class Peers:
     def known(self, node: NodeId) -> Peer | None:
         return self._peers.get(node)
 
+    def forget(self, peer: Peer) -> None:
+        """There is nothing to be done for this peer any more."""
+        if peer.connection is None and peer.dialling is None and not peer.link:
+            self._peers.pop(peer.node, None)
+
     def connected(self) -> int:
         return sum(connection.open for connection in self._all)
 
     def dial(self, peer: Peer) -> None:
         """See to it that there is a connection, soon."""
-        if peer.dialling is None and peer.connection is None:
+        if peer.dialling is None and peer.connection is None and not self._closing:
             if self._avoid.get(peer.node, 0.0) > self._loop.time():
                 self._give_up(peer)
             else:
@@ -231,7 +237,14 @@ class Peers:
             elif now - connection.heard > settings.ping_s:
                 connection.say(Ping())
 
+    def abort(self) -> None:
+        """End every connection without a word, as if the process had been killed."""
+        self._closing = True
+        for connection in list(self._all):
+            connection.abort()
+
     async def close(self) -> None:
+        self._closing = True
         tasks = [peer.dialling for peer in self._peers.values() if peer.dialling is not None]
         for task in tasks:
             task.cancel()

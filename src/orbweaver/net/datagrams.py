@@ -1,0 +1,112 @@
+"""Small gossip by UDP, where a lost message does no harm.
+
+Peer sampling asks a different node in each cycle; a connection for each such exchange would
+cost more than the exchange. So a message of membership to a node that we have no connection
+to goes as one datagram, if it fits with the cards of the nodes that it names, and else by
+TCP like all others. A datagram is signed as a whole, says whom it is for, and carries a
+stamp that grows, so it can neither be forged nor usefully repeated. It is not encrypted:
+where TLS is on, there are none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import cast
+
+import msgspec
+
+from orbweaver.core.errors import ProtocolError
+from orbweaver.core.ids import NodeId
+from orbweaver.net.cards import Card
+from orbweaver.net.counters import Counters
+from orbweaver.net.identity import SIGNATURE_BYTES, Identity, verify
+from orbweaver.net.limits import Bucket
+
+SIZE_MAX = 1200
+"""Crosses any path in one piece."""
+PER_S = 2000.0
+"""Datagrams looked at in a second, from everybody together: each costs a signature."""
+SENDERS_MAX = 4096
+
+
+class Letter(msgspec.Struct, frozen=True, array_like=True):
+    to: NodeId
+    card: Card
+    """The sender's."""
+    stamp: int
+    cards: tuple[Card, ...]
+    message: bytes
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Letter).decode
+
+
+class Datagrams(asyncio.DatagramProtocol):
+    def __init__(
+        self,
+        identity: Identity,
+        scope: str,
+        counters: Counters,
+        received: Callable[[Letter], None],
+    ) -> None:
+        """`scope` keeps clusters and overlays apart. `received` gets what is genuine."""
+        self._identity = identity
+        self._purpose = b"orbweaver datagram 1\0" + scope.encode() + b"\0"
+        self._counters = counters
+        self._received = received
+        self._loop = asyncio.get_running_loop()
+        self._bucket = Bucket(PER_S, PER_S, self._loop.time())
+        self._stamps: dict[NodeId, int] = {}
+        self._transport: asyncio.DatagramTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.DatagramTransport, transport)
+
+    def send(self, to: Card, mine: Card, stamp: int, cards: Iterable[Card], message: bytes) -> bool:
+        """False if it does not fit."""
+        if len(message) > SIZE_MAX or self._transport is None:
+            return False
+        body = _encode(Letter(to.node, mine, stamp, tuple(cards), message))
+        if SIGNATURE_BYTES + len(body) > SIZE_MAX:
+            return False
+        self._counters.datagrams_out += 1
+        signature = self._identity.sign(self._purpose + body)
+        self._transport.sendto(signature + body, (to.host, to.port))
+        return True
+
+    def datagram_received(self, data: bytes, address: object) -> None:
+        self._counters.datagrams_in += 1
+        if len(data) > SIZE_MAX or self._bucket.take(1, self._loop.time()):
+            return
+        try:
+            self._received(self._open(data))
+        except ProtocolError:
+            self._counters.bad_datagrams += 1
+
+    def error_received(self, error: Exception) -> None:
+        """Nobody listens there; whoever has to know finds out by other means."""
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def _open(self, data: bytes) -> Letter:
+        signature, body = data[:SIGNATURE_BYTES], data[SIGNATURE_BYTES:]
+        try:
+            letter = _decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ProtocolError(f"undecodable datagram: {error}") from None
+        sender = letter.card.node
+        if letter.to != self._identity.node or sender == letter.to:
+            raise ProtocolError("a datagram for somebody else")
+        if letter.stamp <= self._stamps.get(sender, -1):
+            raise ProtocolError("a datagram that came before")
+        if not verify(letter.card.key, self._purpose + body, signature):
+            raise ProtocolError("a datagram that its sender did not sign")
+        self._stamps.pop(sender, None)
+        self._stamps[sender] = letter.stamp
+        if len(self._stamps) > SENDERS_MAX:
+            del self._stamps[next(iter(self._stamps))]
+        return letter
