@@ -14,7 +14,9 @@ import structlog
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.seeds import pick, sample
+from orbweaver.net.cards import join_address
 from orbweaver.net.host import Host
+from orbweaver.net.peers import MYSELF
 from orbweaver.net.settings import PORT, split_address
 
 GRACE_S = 0.2
@@ -29,6 +31,11 @@ class Bootstrap:
     def __init__(self, host: Host, addresses: Sequence[str]) -> None:
         self._host = host
         self._addresses = [split_address(text, PORT) for text in addresses]
+        self.unanswered: dict[str, str] = {}
+        """Addresses that did not let us in when last asked, and why."""
+        self._found: dict[tuple[str, int], NodeId] = {}
+        """Who was there. Its card may name another address: we were told a host name, or one
+        that leads to it by a detour."""
 
     async def join(self, patience_s: float) -> list[NodeId]:
         """Those who answer, and some who may. With no answer in `patience_s` the node starts
@@ -48,7 +55,7 @@ class Bootstrap:
                 call.cancel()
             await asyncio.gather(*calls, return_exceptions=True)
             if not found:
-                log.warning("nobody answers yet", addresses=list(self._host.settings.join))
+                log.warning("nobody lets us in yet", **self.unanswered)
         remembered = [card.node for card in self._host.book.cards()]
         strangers = sample(self._host.chance, remembered, STRANGERS)
         return list(dict.fromkeys([*found, *strangers]))
@@ -56,10 +63,9 @@ class Bootstrap:
     async def look_around(self) -> None:
         """Meet one node that is out of sight, if there is any."""
         host = self._host
-        here = {peer.connection.card.address for peer in host.peers
-                if peer.connection is not None and peer.connection.card is not None}  # fmt: skip
-        here.add(host.card.address)
-        unseen = [a for a in self._addresses if f"{a[0]}:{a[1]}" not in here]
+        here = {peer.node for peer in host.peers if peer.connection is not None}
+        here.add(host.me)
+        unseen = [a for a in self._addresses if self._found.get(a) not in here]
         met: NodeId | None = None
         if unseen:
             met = await self._call(pick(host.chance, unseen))
@@ -72,8 +78,20 @@ class Bootstrap:
             host.overlay.meet([met])
 
     async def _call(self, address: tuple[str, int]) -> NodeId | None:
-        connection = await self._host.peers.call(*address)
-        return connection.peer if connection is not None else None
+        name = join_address(*address)
+        self.unanswered.setdefault(name, "no answer yet")
+
+        def explain(why: str) -> None:
+            self.unanswered[name] = why
+            if why == MYSELF:  # the same list of addresses was given to all
+                self._found[address] = self._host.me
+
+        connection = await self._host.peers.call(*address, explain)
+        if connection is None or connection.peer is None:
+            return None
+        self._found[address] = connection.peer
+        self.unanswered.pop(name, None)
+        return connection.peer
 
 
 def _result(call: asyncio.Task[NodeId | None]) -> NodeId | None:

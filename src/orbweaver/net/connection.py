@@ -81,11 +81,16 @@ class Connection(asyncio.Protocol):
         self.open = False
         self.turned_away = False
         """There is no room for it."""
+        self.reason = ""
+        """Why it was refused, by whichever end."""
         self.retired = False
         """We have said Bye."""
         self.paused_since: float | None = None
         """The far end does not read."""
         self.heard = self.used = 0.0
+        self.pings = self.pongs = 0
+        """Asked, and answered. The far end reads in order: when it has answered a question, it
+        has read all that was sent before."""
         self.strikes = 0
         self.topics_named = 0
         """Topics that nobody had named before."""
@@ -179,8 +184,15 @@ class Connection(asyncio.Protocol):
             self.say(Bye())
             self._loop.call_later(self._owner.settings.handshake_s, self.abort)
 
+    def ping(self) -> int:
+        """Ask for a sign of life; `pongs` is not below the number given once it has come."""
+        self.pings += 1
+        self.say(Ping())
+        return self.pings
+
     def refuse(self, reason: str) -> None:
         """Close, and say why."""
+        self.reason = self.reason or reason
         if self._transport is not None and not self._transport.is_closing():
             self.say(Refused(reason[:200]))
             self._transport.close()
@@ -241,7 +253,9 @@ class Connection(asyncio.Protocol):
                 self._transport.close()
         elif isinstance(message, Refused):
             self.abort()
-        elif not isinstance(message, Pong):
+        elif isinstance(message, Pong):
+            self.pongs += 1
+        else:
             self.used = self.heard
             self._owner.control(self, message)
 
@@ -252,6 +266,7 @@ class Connection(asyncio.Protocol):
             elif isinstance(message, Proof) and self.card is not None:
                 self._on_proof(message)
             elif isinstance(message, Refused):
+                self.reason = self.reason or message.reason
                 self.abort()
             else:
                 raise ProtocolError("a handshake is a hello and a proof")
@@ -292,7 +307,9 @@ class Connection(asyncio.Protocol):
         if not verify(self.card.key, signed, proof.signature):
             raise ProtocolError("the key is not its own")
         if reason := self._owner.admits(self, self.card):
-            raise ProtocolError(reason)
+            self._owner.counters.connections_refused += 1
+            self.refuse(reason)
+            return
         assert self._deadline is not None
         self._deadline.cancel()
         self.peer = node

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import ssl
 from collections.abc import Callable, Iterator
 from random import Random
@@ -20,7 +21,6 @@ import structlog
 from orbweaver.core.ids import NodeId
 from orbweaver.net.cards import AddressBook, Card
 from orbweaver.net.connection import Connection, Owner
-from orbweaver.net.frames import Ping
 from orbweaver.net.outqueue import OutQueue
 
 TRIES_LINK, TRIES_OTHER = 4, 2
@@ -29,6 +29,7 @@ AVOID_S = 2.0
 """How long a peer that was given up is not tried again."""
 PENDING_MAX = 64
 """Handshakes under way at once."""
+MYSELF = "that is myself"
 BAN_S = 60.0
 BANNED_MAX = 1024
 
@@ -89,8 +90,11 @@ class Peers:
         self._all[connection] = None
         return connection
 
-    async def call(self, host: str, port: int) -> Connection | None:
-        """Open a connection to an address; None if nobody answers or we do not agree."""
+    async def call(
+        self, host: str, port: int, explain: Callable[[str], None] = lambda why: None
+    ) -> Connection | None:
+        """Open a connection to an address; None if nobody answers or we do not agree, and
+        `explain` is told why."""
         settings = self._owner.settings
         made: Connection | None = None
 
@@ -103,18 +107,22 @@ class Peers:
         try:
             async with asyncio.timeout(settings.connect_s):
                 await self._loop.create_connection(factory, host, port, ssl=self._tls)
-        except (OSError, TimeoutError, ValueError):  # ValueError: an impossible host name
+        except (OSError, TimeoutError, ValueError) as error:  # the last: an impossible name
             self._owner.counters.dials_failed += 1
             if made is not None:
                 self._all.pop(made, None)
+            explain(_why(error))
             return None
         assert made is not None
         self._owner.counters.connections_out += 1
-        return made if await made.settled else None
+        if await made.settled:
+            return made
+        explain(made.reason or "it hung up at once; does one of the two run TLS?")
+        return None
 
     def admits(self, card: Card) -> str:
         if card.node == self._owner.identity.node:
-            return "that is myself"
+            return MYSELF
         if self._banned.get(card.node, 0.0) > self._loop.time():
             return "come back later"
         return ""
@@ -235,7 +243,7 @@ class Peers:
                 if now - connection.used > settings.idle_s:
                     connection.retire()
             elif now - connection.heard > settings.ping_s:
-                connection.say(Ping())
+                connection.ping()
 
     def abort(self) -> None:
         """End every connection without a word, as if the process had been killed."""
@@ -261,3 +269,12 @@ class Peers:
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0)
+
+
+def _why(error: Exception) -> str:
+    """Without the address, which asyncio puts in."""
+    number = getattr(error, "errno", None)
+    if isinstance(error, TimeoutError) and number is None:
+        return "no answer in time"
+    known = number is not None and number > 0 and not isinstance(error, ssl.SSLError)
+    return os.strerror(number).lower() if known else str(error)
