@@ -1,0 +1,304 @@
+"""The window: events of the last while, for neighbours that missed them.
+
+Everything is in the order of arrival. Each topic has its own queue, for the limit on
+events; one queue over all topics serves the limits on age and on bytes. An event that left
+through the first is still in the second, and is known to be gone by its number: entries of
+a topic leave in order, so all below the topic's `first` are gone. Nothing is searched, and
+`put` costs about a microsecond.
+
+What was seen outlives what is kept, so that no event is given out twice: of each stream the
+numbers are remembered for `forget_ms` after its last event. By then that event is too old
+for any window, and nobody can bring it again.
+
+Times are milliseconds that the caller passes in and that never go back.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping, Sequence
+
+from orbweaver.core.errors import ProtocolError
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import Event, Seal, StreamId
+from orbweaver.net.seen import SEQ_MAX, Seen, has
+
+EVENT_COST = 400
+"""Bytes of memory that an event takes besides its payload."""
+
+SEAL_COST = 6
+"""Bytes of memory for each byte of an encoded seal."""
+
+_SWEEP_MS = 1000
+_SWEEP_ENTRIES = 100
+"""What is too old goes in small lots, so that no event has to wait for a large one."""
+
+_STREAM_NUMBERS = range(-(1 << 63), 1 << 63)
+
+Positions = Mapping[StreamId, Sequence[int]]
+"""What somebody has of each stream of a topic: edges as in `net.seen`. Edges from a peer
+may be any numbers; odd ones only mean that the peer is sent odd things."""
+
+
+class Window:
+    """What is kept of a topic."""
+
+    __slots__ = ("entries", "first", "streams", "topic")
+
+    def __init__(self, topic: Topic) -> None:
+        self.topic = topic
+        self.entries: deque[Entry] = deque()
+        self.first = 0
+        """Entries with a lower number have left."""
+        self.streams: dict[StreamId, Known] = {}
+
+
+Entry = tuple[int, int, Event, Window, int]
+"""(number, published at, event, its topic's window, bytes counted for it)"""
+
+
+class Known(Seen):
+    """What has been seen of a stream, and when last."""
+
+    __slots__ = ("last_ms", "number", "seal", "window")
+
+    def __init__(self, window: Window) -> None:
+        super().__init__()
+        self.window = window
+        self.last_ms = 0
+        self.number = 0
+        """Of the last event put."""
+        self.seal = b""
+        """The name of the last seal counted: its other events do not count it again."""
+
+
+class EventLog:
+    def __init__(
+        self,
+        events_max: int = 1000,
+        age_ms_max: int = 300_000,
+        bytes_max: int = 64 << 20,
+        *,
+        streams_max: int = 100_000,
+        forget_ms: int | None = None,
+        seal_to_bytes: Callable[[Seal], bytes] | None = None,
+    ) -> None:
+        """`events_max` is for each topic, the others are for all together. Without
+        `seal_to_bytes`, seals are counted as nothing."""
+        self._events_max = events_max
+        self._age_ms_max = age_ms_max
+        self._bytes_max = bytes_max
+        self._streams_max = max(1, streams_max)
+        self._forget_ms = 2 * age_ms_max if forget_ms is None else forget_ms
+        self._seal_to_bytes = seal_to_bytes
+
+        self._number = 0
+        self._events = 0
+        self._bytes = 0
+        self._forgotten = 0
+        self._sweep_at = 0
+        self._windows: dict[Topic, Window] = {}
+        self._order: deque[Entry] = deque()
+        self._streams: OrderedDict[StreamId, Known] = OrderedDict()
+        """Those silent for longest come first."""
+
+    # -- what comes
+
+    def put(self, event: Event, age_ms: int, now: int) -> bool:
+        """Keep the event (unless it is too old already), and say whether it is new: False if it
+        was seen before. A `ProtocolError` if it has numbers no publisher can have come to."""
+        seq = event.seq
+        key = (event.publisher, event.epoch, event.topic)
+        known = self._streams.get(key)
+        if known is None:
+            known = self._remember(key, seq)
+        edges = known.edges
+        if edges[-1] == seq:
+            edges[-1] = seq + 1
+        elif not known.settle(seq):
+            return False
+        self._number = known.number = number = self._number + 1
+        known.last_ms = now
+        self._streams.move_to_end(key)
+
+        if age_ms <= self._age_ms_max:
+            published = now - age_ms if age_ms > 0 else now
+            self._keep((number, published, event, known.window, self._size(event, known)))
+        if now >= self._sweep_at:
+            self._sweep(now, _SWEEP_ENTRIES)
+        return True
+
+    def seen(self, event: Event) -> bool:
+        known = self._streams.get(event.stream)
+        return known is not None and has(known.edges, event.seq)
+
+    def expire(self, now: int) -> None:
+        """Let go of what is too old. `put` does so by and by; this is for quiet times."""
+        self._sweep(now, len(self._order) + len(self._streams))
+
+    def drop_topic(self, topic: Topic) -> None:
+        """Keep nothing more of a topic. What was seen of it stays known for as long as
+        otherwise: who subscribes again soon is not given the same again."""
+        window = self._windows.get(topic)
+        while window is not None and window.entries:
+            self._drop_oldest(window)
+        self._tidy()
+
+    # -- for neighbours
+
+    def positions(self, topic: Topic) -> dict[StreamId, tuple[int, ...]]:
+        """What was seen here of each stream, to ask a neighbour for the rest."""
+        window = self._windows.get(topic)
+        if window is None:
+            return {}
+        return {key: tuple(known.edges) for key, known in window.streams.items()}
+
+    def missing_of(
+        self, topic: Topic, positions: Positions, age_ms_max: int, limit_bytes: int, now: int
+    ) -> list[tuple[Event, int]]:
+        """Events kept here, with their ages, that somebody with these positions lacks: the
+        oldest first, each stream in the order of its numbers. Not more than `limit_bytes`,
+        except for a single event that is larger by itself: it could never be had else."""
+        window = self._windows.get(topic)
+        if window is None:
+            return []
+        horizon = now - min(age_ms_max, self._age_ms_max)
+        lacking = []
+        for entry in window.entries:
+            event = entry[2]
+            if entry[1] >= horizon and not has(positions.get(event.stream, (0,)), event.seq):
+                lacking.append(entry)
+        size = 0
+        chosen: list[tuple[Event, int]] = []
+        for entry in _in_turn(lacking):
+            size += entry[4]
+            if chosen and size > limit_bytes:
+                break
+            chosen.append((entry[2], max(0, now - entry[1])))
+        return chosen
+
+    def sizes(self) -> dict[str, int]:
+        """`topics` are those of which an event is kept."""
+        topics = sum(1 for window in self._windows.values() if window.entries)
+        return {
+            "events": self._events,
+            "bytes": self._bytes,
+            "streams": len(self._streams),
+            "topics": topics,
+        }
+
+    # -- what a log that survives the process does, and this one does not
+
+    @property
+    def unwritten(self) -> int:
+        """Events put since the last `flush`."""
+        return 0
+
+    def flush(self) -> None:
+        """Write down what is new."""
+
+    def close(self) -> None:
+        """Flush, and let go of the file."""
+
+    def remember_subscription(self, topic: Topic, since_ms: int) -> None:
+        """Note that there is a subscription, and since when."""
+
+    def forget_subscription(self, topic: Topic) -> None:
+        """Note that there is none any more."""
+
+    def subscriptions(self) -> dict[Topic, int]:
+        """What was remembered when this log was opened, and since."""
+        return {}
+
+    def remember_peers(self, peers: Sequence[tuple[NodeId, bytes]]) -> None:
+        """Note these peers and their cards, in place of those noted before."""
+
+    def peers(self) -> list[tuple[NodeId, bytes]]:
+        return []
+
+    # -- inside
+
+    def _remember(self, key: StreamId, seq: int) -> Known:
+        publisher, epoch, topic = key
+        if not (publisher in _STREAM_NUMBERS and epoch in _STREAM_NUMBERS and 0 <= seq < SEQ_MAX):
+            raise ProtocolError(f"an event numbered {seq} of {publisher} since {epoch}")
+        if len(self._streams) >= self._streams_max:
+            self._forget_stream()
+        window = self._windows.get(topic)
+        if window is None:
+            window = self._windows[topic] = Window(topic)
+        known = self._streams[key] = window.streams[key] = Known(window)
+        return known
+
+    def _forget_stream(self) -> None:
+        """The one that has been silent for longest."""
+        key, known = self._streams.popitem(last=False)
+        self._forgotten += 1
+        del known.window.streams[key]
+        self._drop_if_empty(known.window)
+
+    def _keep(self, entry: Entry) -> None:
+        window = entry[3]
+        window.entries.append(entry)
+        self._order.append(entry)
+        self._events += 1
+        self._bytes += entry[4]
+        if len(window.entries) > self._events_max:
+            self._drop_oldest(window)
+            self._tidy()
+        while self._bytes > self._bytes_max:
+            number, _, _, window, _ = self._order.popleft()
+            if number >= window.first:
+                self._drop_oldest(window)
+
+    def _drop_oldest(self, window: Window) -> None:
+        entry = window.entries.popleft()
+        window.first = entry[0] + 1
+        self._events -= 1
+        self._bytes -= entry[4]
+        if not window.entries:
+            self._drop_if_empty(window)
+
+    def _drop_if_empty(self, window: Window) -> None:
+        if not window.entries and not window.streams:
+            del self._windows[window.topic]
+
+    def _tidy(self) -> None:
+        """What has left its topic's queue must not pile up in the common one behind an entry
+        that stays for long."""
+        if len(self._order) > 2 * self._events + 1000:
+            self._order = deque(entry for entry in self._order if entry[0] >= entry[3].first)
+
+    def _sweep(self, now: int, most: int) -> None:
+        order, streams = self._order, self._streams
+        horizon, silent = now - self._age_ms_max, now - self._forget_ms
+        for _ in range(most):
+            if order and (order[0][0] < order[0][3].first or order[0][1] < horizon):
+                number, _, _, window, _ = order.popleft()
+                if number >= window.first:
+                    self._drop_oldest(window)
+            elif streams and next(iter(streams.values())).last_ms < silent:
+                self._forget_stream()
+            else:
+                self._sweep_at = now + min(_SWEEP_MS, self._age_ms_max)
+                return
+
+    def _size(self, event: Event, known: Known) -> int:
+        size = EVENT_COST + len(event.payload)
+        seal = event.seal
+        if seal is not None and seal.name != known.seal and self._seal_to_bytes is not None:
+            known.seal = seal.name
+            size += SEAL_COST * len(self._seal_to_bytes(seal))
+        return size
+
+
+def _in_turn(entries: list[Entry]) -> list[Entry]:
+    """By time of publication, but each stream by its numbers: ages are estimates, and may
+    say that the later of two events is older. The streams keep their turns."""
+    streams: dict[StreamId, list[Entry]] = {}
+    for entry in entries:
+        streams.setdefault(entry[2].stream, []).append(entry)
+    for own in streams.values():
+        own.sort(key=lambda entry: entry[2].seq, reverse=True)
+    turns = sorted(entries, key=lambda entry: entry[1])
+    return [streams[entry[2].stream].pop() for entry in turns]
