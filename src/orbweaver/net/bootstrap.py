@@ -54,7 +54,7 @@ class Bootstrap:
             for call in calls:
                 call.cancel()
             await asyncio.gather(*calls, return_exceptions=True)
-            if not found:
+            if not found and self.unanswered:
                 log.warning("nobody lets us in yet", **self.unanswered)
         remembered = [card.node for card in self._host.book.cards()]
         strangers = sample(self._host.chance, remembered, STRANGERS)
@@ -85,6 +85,7 @@ class Bootstrap:
             self.unanswered[name] = why
             if why == MYSELF:  # the same list of addresses was given to all
                 self._found[address] = self._host.me
+                del self.unanswered[name]
 
         connection = await self._host.peers.call(*address, explain)
         if connection is None or connection.peer is None:

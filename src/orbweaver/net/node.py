@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 import structlog
@@ -23,7 +23,7 @@ from orbweaver.core.ids import NodeId, Topic, check_topic
 from orbweaver.core.messages import Event
 from orbweaver.core.overlay import Overlay
 from orbweaver.net.bootstrap import Bootstrap
-from orbweaver.net.cards import Card
+from orbweaver.net.cards import Card, join_address
 from orbweaver.net.catchup import CatchUp
 from orbweaver.net.connection import Connection
 from orbweaver.net.counters import Counters
@@ -75,6 +75,8 @@ class NetworkNode:
         self._upkeep: asyncio.Task[None] | None = None
         self._host: Host | None = None
         self._admin: Admin | None = None
+        self.admin_address = ""
+        """Where the admin page is, once the node runs; empty without one."""
         self._log: EventLog = EventLog()
 
     # -- life
@@ -101,14 +103,15 @@ class NetworkNode:
         host.on_room = self._on_room
         self._bootstrap = Bootstrap(host, self.settings.join)
         await host.listen()
-        self._remember_peers()
-        host.start(await self._bootstrap.join(JOIN_S))
-        self._upkeep = asyncio.create_task(self._look_after())
         if self.settings.admin:
             from orbweaver.net.admin import Admin  # 4 MB, for those who want the page
 
             self._admin = Admin(host.counters, self.status)
-            await self._admin.start(*split_address(self.settings.admin, ADMIN_PORT))
+            bound = await self._admin.start(*split_address(self.settings.admin, ADMIN_PORT))
+            self.admin_address = join_address(*bound)
+        self._remember_peers()
+        host.start(await self._bootstrap.join(JOIN_S))
+        self._upkeep = asyncio.create_task(self._look_after())
         log.info(
             "node runs", id=id_text(host.me), listen=self.address, overlay=self.settings.overlay
         )
@@ -196,10 +199,18 @@ class NetworkNode:
         return Receipt((event.publisher, event.epoch, event.topic, event.seq), reach)
 
     async def drain(self, timeout: float | None = None) -> None:
-        """Wait until nothing is queued for any neighbour; `TimeoutError` if it takes longer."""
+        """Wait until all that was queued for neighbours has been read by them, or by nobody
+        any more; `TimeoutError` if it takes longer."""
         host = self._running()
         async with asyncio.timeout(timeout):
             while host.queued():
+                await asyncio.sleep(0.01)
+            asked = [
+                (connection, connection.ping())
+                for peer in host.peers
+                if (connection := peer.connection) is not None and connection.open
+            ]
+            while any(connection.open and connection.pongs < n for connection, n in asked):
                 await asyncio.sleep(0.01)
 
     # -- what can be looked at
@@ -215,6 +226,10 @@ class NetworkNode:
 
     def neighbours(self) -> list[str]:
         return [id_text(peer) for peer in self._running().links()]
+
+    def unanswered(self) -> dict[str, str]:
+        """The addresses to join that let nobody in when last asked, and why."""
+        return dict(self._bootstrap.unanswered)
 
     def status(self) -> Status:
         host = self._running()
@@ -235,7 +250,7 @@ class NetworkNode:
 
     def _on_event(self, event: Event, hops: int, age_ms: int) -> None:
         """From the overlay."""
-        host = self._running()
+        host = cast(Host, self._host)
         now = host.now()
         try:
             if not self._log.put(event, age_ms, now):

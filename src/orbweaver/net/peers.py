@@ -273,8 +273,7 @@ class Peers:
 
 def _why(error: Exception) -> str:
     """Without the address, which asyncio puts in."""
-    number = getattr(error, "errno", None)
-    if isinstance(error, TimeoutError) and number is None:
-        return "no answer in time"
-    known = number is not None and number > 0 and not isinstance(error, ssl.SSLError)
-    return os.strerror(number).lower() if known else str(error)
+    if isinstance(error, OSError) and error.errno is not None:
+        system = error.errno > 0 and not isinstance(error, ssl.SSLError)
+        return (os.strerror(error.errno) if system else error.strerror or str(error)).lower()
+    return "no answer in time" if isinstance(error, TimeoutError) else str(error)
