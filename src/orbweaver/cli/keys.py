@@ -1,0 +1,212 @@
+"""`orbweaver keys`: what nodes prove with who they are, and that they may take part."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from orbweaver.cli.options import Json
+from orbweaver.cli.terminal import out, print_json
+from orbweaver.core.errors import UsageError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Make keys and certificates for a cluster that talks TLS.\n\n"
+    "A cluster has an authority, made once with `keys init`. Each node gets a folder from it "
+    "with `keys issue`: its key, its certificate, and the authority's. Its id follows from the "
+    "key. Give each node its own folder and keep the authority's to yourself: whoever has "
+    "`ca.key` can let anybody in.",
+)
+
+Authority = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The authority's folder, as `keys init` makes it.")
+]
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where it goes.")],
+    name: Annotated[
+        str, typer.Option(metavar="CLUSTER", help="What the authority is called.")
+    ] = "orbweaver",
+    json: Json = False,
+) -> None:
+    """Make the authority of a cluster: `ca.key`, which signs, and `ca.pem`, which nodes need.
+
+    It is good for ten years. An authority that is there already is left alone.
+
+    To replace one: make another; put what both have in `ca.pem` into the `ca.pem` of every
+    node, one after the other; when all nodes run with that, issue their certificates by the
+    new one, and take the old one out.
+
+    Examples:
+
+        orbweaver keys init authority
+
+        orbweaver keys init authority --name "exchange, London"
+    """
+    from orbweaver.net.authority import AUTHORITY_KEY, make_authority
+    from orbweaver.net.certificates import AUTHORITY
+
+    make_authority(folder, name)
+    _print([folder / AUTHORITY_KEY, folder / AUTHORITY], json)
+    if not json:
+        out.print(Text(f"next: orbweaver keys issue {folder} --name NODE"), soft_wrap=True)
+
+
+@app.command()
+def issue(
+    authority: Authority,
+    name: Annotated[str, typer.Option(metavar="NODE", help="What the node is called.")],
+    out_folder: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="The node's folder. [default: DIR/NODE]"),
+    ] = None,
+    days: Annotated[int, typer.Option(help="How long the certificate is good for.")] = 365,
+    host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A host name or address to put in, for tools that look; may be given "
+            "again. Nodes look at keys only."
+        ),
+    ] = None,
+    public_key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HEX", help="The node has its key elsewhere; this is its public half."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Give a node its folder: `node.key`, `node.pem` and `ca.pem`.
+
+    Run again, it renews the certificate: a key that is in the folder is kept, and so the
+    node keeps its id.
+
+    A key need not travel. Make it where the node is, see its public half there, and copy
+    only the certificates back:
+
+        openssl genpkey -algorithm ed25519 -out node.key; orbweaver keys show node.key
+
+    Examples:
+
+        orbweaver keys issue authority --name london-1
+
+        orbweaver keys issue authority --name london-1 --out /etc/orbweaver --days 30
+
+        orbweaver keys issue authority --name london-2 --public-key 6f2c...
+    """
+    from orbweaver.net.authority import equip
+    from orbweaver.net.certificates import AUTHORITY, CERTIFICATE, KEY
+
+    if out_folder is None:
+        if name in ("", ".", "..") or "/" in name:
+            raise UsageError(f"{name!r} does not do as a folder; say --out DIR")
+        out_folder = authority / name
+    equip(authority, out_folder, name, days, host or (), public_key=_unhex(public_key))
+    files = [out_folder / file for file in (KEY, CERTIFICATE)]
+    _print([file for file in files if file.exists()], json)
+    if not json:
+        out.print(Text(f"beside them: {out_folder / AUTHORITY}"), soft_wrap=True)
+
+
+@app.command()
+def show(
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A key, a certificate, or a folder of them.")
+    ],
+    json: Json = False,
+) -> None:
+    """Say whose keys and certificates these are, and until when they are good.
+
+    Private keys are not printed. Certificates that have ended, or have not begun, are shown
+    as such; nodes refuse them.
+
+    Examples:
+
+        orbweaver keys show authority/london-1
+
+        orbweaver keys show node.pem --json
+    """
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix in (".key", ".pem"))
+        if not files:
+            raise UsageError(
+                f"{path} has no files *.key or *.pem; `orbweaver keys issue` makes them"
+            )
+    _print(files, json)
+
+
+def _unhex(text: str | None) -> bytes | None:
+    try:
+        return None if text is None else bytes.fromhex(text)
+    except ValueError:
+        raise UsageError(f"--public-key is not hexadecimal: {text!r}") from None
+
+
+def _print(files: list[Path], json: bool) -> None:
+    rows = [row for file in files for row in _rows(file)]
+    if json:
+        print_json({"files": rows})
+        return
+    grid = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for row in rows:
+        grid.add_row(Text(row["kind"], "not dim bold"), _text(row["file"]))
+        for key, value in row.items():
+            if key not in ("kind", "file") and value not in (None, []):
+                grid.add_row("  " + key.replace("_", " "), _text(value))
+    out.print(grid)
+
+
+def _text(value: Any) -> Text:
+    """As it is: a name may have brackets in it, which the console would take for markup."""
+    return Text(", ".join(value) if isinstance(value, list) else str(value))
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """One for each thing in a file."""
+    from orbweaver.net.authority import AUTHORITY_KEY
+    from orbweaver.net.certificate_parts import show
+    from orbweaver.net.identity import Identity, node_of
+    from orbweaver.net.status import id_text
+
+    try:
+        is_key = b"PRIVATE KEY-----" in path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    if is_key:
+        identity = Identity.load(path)
+        whose = {"public_key": identity.public_key.hex()}
+        if path.name != AUTHORITY_KEY:
+            whose = {"id": id_text(identity.node)} | whose
+        return [{"kind": "key", "file": str(path), **whose}]
+    rows = []
+    now = datetime.now(UTC)
+    for found in show(path):
+        row: dict[str, Any] = {"kind": "certificate", "file": str(path), "name": found.name}
+        if found.authority:
+            row["kind"] = "authority"
+        elif found.public_key is not None:
+            row["id"] = id_text(node_of(found.public_key))
+        row["public_key"] = found.public_key.hex() if found.public_key else None
+        row["issuer"] = found.issuer
+        row["from"] = found.not_before.isoformat()
+        row["until"] = found.not_after.isoformat()
+        row["state"] = "good"
+        if now < found.not_before:
+            row["state"] = "not yet"
+        elif now > found.not_after:
+            row["state"] = "ended"
+        row["days_left"] = max(0, (found.not_after - now).days)
+        row["hosts"] = list(found.hosts)
+        rows.append(row)
+    return rows
