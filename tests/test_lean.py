@@ -6,6 +6,18 @@ import sys
 import pytest
 
 HEAVY = ["numpy", "pyspark", "pandas", "matplotlib", "pyarrow"]
+NOT_IN_A_NODE = [*HEAVY, "textual", "cryptography", "orbweaver.sim", "orbweaver.workload", "pytest"]
+A_NODE_RUNS = """
+import asyncio, sys, orbweaver
+
+async def run():
+    async with orbweaver.Node() as one, orbweaver.Node(join=[one.address]) as two:
+        news = await two.subscribe("news")
+        await one.publish("news", b"it works")
+        print((await news.next(20)).payload)
+
+asyncio.run(run())
+"""
 
 
 @pytest.mark.parametrize(
@@ -20,3 +32,10 @@ def test_the_lab_is_not_imported(modules: list[str]) -> None:
     code = f"import sys, {', '.join(modules)}; print([m for m in {HEAVY} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_nor_by_a_node_that_runs() -> None:
+    """In plain mode; with TLS, a node needs `cryptography`."""
+    code = f"{A_NODE_RUNS}\nprint([m for m in {NOT_IN_A_NODE} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["b'it works'", "[]"]

@@ -7,6 +7,7 @@ A case that an overlay does not promise to pass is skipped for it; the claims sa
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -47,10 +48,11 @@ def run_case(
     cluster = make_cluster(overlay, host, settings or {}, seed)
     claim = _NEEDS[case]
     claims: Claims = overlay.claims(cluster.params)
-    if claim and not getattr(claims, claim):
-        pytest.skip(f"{overlay.name} does not promise {claim.replace('_', ' ')}")
     try:
-        case(cluster)
+        with closing(cluster):
+            if claim and not getattr(claims, claim):
+                pytest.skip(f"{overlay.name} does not promise {claim.replace('_', ' ')}")
+            case(cluster)
     except AssertionError as error:
         error.add_note(
             f"replay: run_case({case.__name__}, {overlay.__name__}, {host!r}, "
@@ -60,12 +62,12 @@ def run_case(
 
 
 def memberships(overlay: type[Overlay], host: str) -> list[dict[str, Any]]:
-    """How nodes can learn of each other on a host, as settings, gossip last. The pump has
-    no directory; there, as on a network, membership is gossiped. Some overlays know no
+    """How nodes can learn of each other on a host, as settings, gossip last. Only the
+    simulator has a directory; elsewhere membership is gossiped. Some overlays know no
     other."""
     if "membership" not in {param.name for param in describe(overlay.Params)}:
         return [{}]
-    return [{"membership": how} for how in (["gossip"] if host == "pump" else ["full", "gossip"])]
+    return [{"membership": h} for h in (["full", "gossip"] if host == "simulator" else ["gossip"])]
 
 
 def interests(nodes: int = NODES, seed: int = 0) -> dict[int, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from orbweaver.core.ids import NodeId, Topic
@@ -14,6 +14,7 @@ from orbweaver.core.topics import TopicTable
 from orbweaver.records import Recorder
 from orbweaver.sim.faults import Faults
 from orbweaver.sim.world import World
+from orbweaver.testing.net_cluster import NetCluster
 from orbweaver.testing.pump import Pump
 from orbweaver.workload.scenario import FaultSpec
 
@@ -50,6 +51,9 @@ class Cluster(Protocol):
         ...
 
     def links(self, node: int) -> list[NodeId]: ...
+    def close(self) -> None:
+        """The case is over."""
+        ...
 
 
 class SimCluster:
@@ -115,6 +119,9 @@ class SimCluster:
         overlay = self._world.nodes[node].overlay
         return sorted(overlay.links()) if overlay is not None else []
 
+    def close(self) -> None:
+        pass
+
 
 class _Watcher(Recorder):
     """A recorder that also keeps what the cases look at."""
@@ -134,7 +141,11 @@ class _Watcher(Recorder):
             self.noise.append((node, message.event))
 
 
-HOSTS: dict[str, type[SimCluster] | type[Pump]] = {"pump": Pump, "simulator": SimCluster}
+HOSTS: dict[str, Callable[[type[Overlay], Params, int], Cluster]] = {
+    "pump": Pump,
+    "simulator": SimCluster,
+    "network": NetCluster,
+}
 
 
 def make_cluster(

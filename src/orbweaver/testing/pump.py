@@ -134,6 +134,9 @@ class Pump:
         assert links == sorted(made.linked), f"links() of {node} differ from what it reported"
         return links
 
+    def close(self) -> None:
+        pass
+
     def _step(self) -> None:
         arriving, self._post = self._post, []
         for sender, to, data in arriving:
