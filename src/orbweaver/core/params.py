@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -44,9 +44,12 @@ def describe(params: type[Params]) -> list[ParamInfo]:
                 if isinstance(meta, msgspec.Meta):
                     description, source = meta.description or "", meta.title or ""
         kind = getattr(base, "__name__", None) or str(base)
-        if get_args(base):  # a Literal: show the choices
+        if get_origin(base) is Literal:
             kind = "|".join(str(choice) for choice in get_args(base))
-        rows.append(ParamInfo(field.name, kind, field.default, description, source))
+        default = field.default
+        if default is msgspec.NODEFAULT and callable(field.default_factory):
+            default = field.default_factory()  # an empty list or table
+        rows.append(ParamInfo(field.name, kind, default, description, source))
     return rows
 
 

@@ -46,6 +46,10 @@ JOIN_S = 5.0
 BURST = 256
 """Events published without a pause; then what is waiting is written first."""
 UPKEEP_S = 0.25
+ORDER_MS = 5000
+"""How long an ordered subscription waits for what is late."""
+ALONE_S = 1.0
+"""How often a node that is connected with nobody looks for others."""
 
 log = structlog.get_logger()
 
@@ -333,7 +337,10 @@ class NetworkNode:
                 if now - catch_up >= self.settings.catch_up_s / self._tempo:
                     catch_up = now
                     self._catch_up.step()
-                if now - rejoin >= self.settings.rejoin_s / self._tempo:
+                patience_s = self.settings.rejoin_s / self._tempo
+                if not host.peers.connected():
+                    patience_s = min(patience_s, ALONE_S)
+                if now - rejoin >= patience_s:
                     rejoin = now
                     self._save_peers()
                     await self._bootstrap.look_around()
