@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import cast
 
 import structlog
 
@@ -45,6 +46,7 @@ class Gate:
         self.inside = inside
         """Public, so that tests can put delays and losses in between."""
         self._checker = SealChecker()
+        self._sign = settings.sign
         self._replay_ms = round(1000 * settings.replay_s)
         self._allowed = _read_allowed(settings.publishers)
 
@@ -67,8 +69,8 @@ class Gate:
         inside, upkeep = self.inside, 0
         for message in messages:
             if message.carries:
-                assert isinstance(message, Carrier)
-                wrong = self.wrong_with(message.event, message.hops, message.age_ms)
+                carrier = cast(Carrier, message)
+                wrong = self.wrong_with(carrier.event, carrier.hops, carrier.age_ms)
                 if wrong:
                     connection.strike(wrong)
                     continue
@@ -112,7 +114,7 @@ class Gate:
         if not (0 < hops <= HOPS_MAX and 0 <= age_ms <= AGE_MS_MAX and event.seq >= 0):
             self._counters.bad_messages += 1
             return "an event with impossible numbers"
-        if self._settings.sign:
+        if self._sign:
             seal = event.seal
             if not isinstance(seal, BatchSeal) or not seal.covers(event):
                 self._counters.forged += 1

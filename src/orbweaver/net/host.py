@@ -14,6 +14,7 @@ import ssl
 import time
 from collections.abc import Callable, Collection, Iterable
 from random import Random
+from typing import cast
 
 import structlog
 
@@ -216,9 +217,10 @@ class Host:
         """A message that the gate has let in."""
         if not self.running:
             return
-        if isinstance(message, Carrier):
-            self._age_ms = message.age_ms
-            if message.event.topic not in self.interest:
+        if message.carries:
+            carrier = cast(Carrier, message)
+            self._age_ms = carrier.age_ms
+            if carrier.event.topic not in self.interest:
                 self.counters.relayed += 1
         self.overlay.receive(sender, message)
 

@@ -163,15 +163,14 @@ class NetworkNode:
         order of publication, waiting a while for what is late."""
         host = self._running()
         check_topic(topic)
-        order = Ordered() if ordered else None
-        subscription = Subscription(topic, buffer, order, self._unsubscribe, self._note_missed)
         host.tick()
+        order = self._order(topic, host.now() - round(1000 * since)) if ordered else None
+        subscription = Subscription(topic, buffer, order, self._unsubscribe, self._note_missed)
         known = self._subscriptions.setdefault(topic, [])
         known.append(subscription)
         start = host.now() - round(1000 * since)
         if len(known) == 1:
-            # After a restart, what was missed since the first subscription is still owed.
-            start = min(start, self._log.subscriptions().get(topic, start))
+            start = self._owed_since(topic, start)
             host.interest[topic] = None
             self._log.remember_subscription(topic, start)
             host.overlay.subscribe(topic)
@@ -296,6 +295,19 @@ class NetworkNode:
             self._log.drop_topic(topic)
             host.tick()
             host.overlay.unsubscribe(topic)
+
+    def _owed_since(self, topic: Topic, start: int) -> int:
+        """After a restart, what was missed since the first subscription is still owed."""
+        return min(start, self._log.subscriptions().get(topic, start))
+
+    def _order(self, topic: Topic, start: int) -> Ordered:
+        """What comes from windows comes later than what is published now; so where the past
+        is asked for, the beginning is waited for as long as any gap."""
+        past = self._owed_since(topic, start) < self._running().now()
+        order = Ordered(first_ms=ORDER_MS, wait_ms=ORDER_MS) if past else Ordered(wait_ms=ORDER_MS)
+        for stream, edges in self._log.positions(topic).items():
+            order.expect(stream, edges[0])
+        return order
 
     def _note_missed(self) -> None:
         self._running().counters.missed += 1

@@ -56,6 +56,8 @@ def open_log(settings: Settings, now: int) -> EventLog:
         "events_max": settings.window_events,
         "age_ms_max": round(1000 * settings.window_s),
         "bytes_max": settings.window_bytes,
+        # What was seen is known for as long as anybody could bring it again.
+        "forget_ms": round(2000 * max(settings.window_s, settings.replay_s)),
         "seal_to_bytes": _seal_to_bytes,
     }
     if not settings.state:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import cast
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Carrier, Message
@@ -34,15 +35,17 @@ class Parcel:
         self.seal: BatchSeal | None = None
         self.names: tuple[NodeId, ...] = ()
         self.size = 0
-        if isinstance(message, Carrier):
-            self.size = len(message.event.payload)
+        if message.carries:
+            self.size = len(cast(Carrier, message).event.payload)
         elif (find := finder(type(message))) is not None:
             self.names = tuple(find(message))
 
     def encode(self, encode: Callable[[Message], bytes]) -> bytes:
         message = self.message
-        if isinstance(message, Carrier) and isinstance(message.event.seal, BatchSeal):
-            self.seal = message.event.seal
+        if message.carries:
+            seal = cast(Carrier, message).event.seal
+            if isinstance(seal, BatchSeal):
+                self.seal = seal
         self.data = encode(message)
         return self.data
 

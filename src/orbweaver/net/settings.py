@@ -74,7 +74,7 @@ class Settings(Params, frozen=True):
         int, Meta(ge=0, description="events of each topic kept for those who missed them")
     ] = 1000
     window_s: Annotated[float, Meta(gt=0, description="how long they are kept")] = 300.0
-    window_bytes: Annotated[int, Meta(ge=0, description="payload kept in all")] = 64 << 20
+    window_bytes: Annotated[int, Meta(ge=0, description="memory for them in all, about")] = 64 << 20
     catch_up_s: Annotated[
         float, Meta(gt=0, description="period of asking a neighbour for what was missed")
     ] = 5.0

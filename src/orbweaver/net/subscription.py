@@ -28,7 +28,7 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
     """Links that the event has crossed."""
     missed: int
     """Events on this topic that this reader lost just before this one, because it did not
-    read in time."""
+    read in time, or, in an ordered subscription, because they came after later ones."""
 
 
 class Subscription:
@@ -113,9 +113,12 @@ class Subscription:
     def offer(self, event: Event, hops: int, now: int) -> None:
         if self.order is None:
             self._append(event, hops)
-        else:
-            for ready in self.order.offer(event, now):
-                self._append(ready, hops)
+            return
+        late = self.order.late
+        for ready in self.order.offer(event, now):
+            self._append(ready, hops)
+        if self.order.late > late:
+            self._lose()
 
     def expire(self, now: int) -> None:
         """Give out what has waited too long for something before it."""
@@ -129,13 +132,18 @@ class Subscription:
         self._wake()
 
     def _append(self, event: Event, hops: int) -> None:
-        if len(self._buffer) >= self._room:
-            self._buffer.popleft()
-            self._lost += 1
-            self.missed += 1
-            self._note_missed()
-        self._buffer.append((event, hops))
-        self._wake()
+        buffer = self._buffer
+        if len(buffer) >= self._room:
+            buffer.popleft()
+            self._lose()
+        buffer.append((event, hops))
+        if self._waiting is not None:
+            self._wake()
+
+    def _lose(self) -> None:
+        self._lost += 1
+        self.missed += 1
+        self._note_missed()
 
     def _wake(self) -> None:
         waiting = self._waiting

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from orbweaver.core.errors import ProtocolError
+from orbweaver.net.cards import AddressBook, Card, check_card, make_card
+from orbweaver.net.identity import Identity
+
+ME = Identity.generate()
+
+
+def card(port: int = 1000, version: int = 1, identity: Identity = ME) -> Card:
+    return make_card(identity, "127.0.0.1", port, False, version)
+
+
+def test_a_card_is_of_the_node_that_signed_it():
+    assert check_card(card()) == ME.node
+    assert card().address == "127.0.0.1:1000"
+    assert make_card(ME, "::1", 5, False, 1).address == "[::1]:5"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"host": "10.0.0.1"}, {"port": 2}, {"version": 9}, {"udp": True}, {"signature": b""},
+        {"key": Identity.generate().public_key}, {"key": b"short"}, {"port": 0}, {"port": 1 << 16},
+        {"host": ""}, {"host": "x" * 300},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_changed_card_is_refused(change):
+    with pytest.raises(ProtocolError):
+        check_card(msgspec.structs.replace(card(), **change))
+
+
+def test_the_newer_card_stays():
+    book = AddressBook(10, lambda: ())
+    book.learn(card(port=1, version=5))
+    book.learn(card(port=2, version=4))
+    assert book.get(ME.node).port == 1
+    book.learn(card(port=3, version=6))
+    assert book.get(ME.node).port == 3
+
+
+def test_a_false_card_changes_nothing():
+    book = AddressBook(10, lambda: ())
+    book.learn(card(port=1))
+    with pytest.raises(ProtocolError):
+        book.learn(msgspec.structs.replace(card(port=1, version=9), port=2))
+    assert book.get(ME.node).port == 1
+
+
+def test_the_book_is_bounded_and_keeps_neighbours():
+    nodes = [Identity.generate() for _ in range(20)]
+    book = AddressBook(5, lambda: [nodes[0].node])
+    for identity in nodes:
+        book.learn(card(identity=identity))
+        book.get(nodes[1].node)  # asked for all the time
+    assert len(book) == 5
+    assert nodes[0].node in book
+    assert nodes[1].node in book
+    assert nodes[-1].node in book
+    assert nodes[2].node not in book

@@ -1,0 +1,218 @@
+"""A node as an application sees it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+import orbweaver
+from orbweaver.core.errors import UsageError
+from tests.net.live import make_node, nodes, until
+
+OVERLAYS = ["spidercast", "vitis", "rvr", "ring-per-topic"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_what_is_published_is_read(overlay):
+    async def scenario():
+        async with nodes(4, overlay, ["news"]) as made:
+            readers = [await node.subscribe("news") for node in made]
+            receipt = await made[0].publish("news", "hello")
+            for reader in readers[1:]:
+                got = await reader.next(timeout=20)
+                assert (got.topic, got.payload, got.missed) == ("news", b"hello", 0)
+                assert (got.publisher, got.epoch, got.topic, got.seq) == receipt.event
+                assert got.hops >= 1
+            assert len(readers[0]) == 0, "not to oneself"
+            if overlay == "spidercast":  # others may still be asking for their way
+                assert receipt.neighbours >= 1
+
+    asyncio.run(scenario())
+
+
+def test_nothing_is_published_into_the_void_in_silence():
+    async def scenario():
+        async with make_node() as first:
+            receipts = [await first.publish("news", f"{n}") for n in range(200)]
+            assert all(receipt.neighbours == 0 for receipt in receipts)
+            assert first.counters.published_to_nobody == 200
+            async with make_node(join=[first.address]) as second:
+                # Kept for those who come, as far back as they ask for.
+                reader = await second.subscribe("news", since=30, ordered=True)
+                got = [await reader.next(timeout=20) for _ in range(200)]
+                assert [item.payload for item in got] == [b"%d" % n for n in range(200)]
+
+    asyncio.run(scenario())
+
+
+def test_a_latecomer_gets_nothing_older_than_it_asked_for():
+    async def scenario():
+        async with nodes(2, topics=["news"], tempo=1.0) as made:
+            await made[0].publish("news", "old")
+            await asyncio.sleep(1.5)
+            async with make_node(join=[made[0].address], tempo=1.0) as late:
+                reader = await late.subscribe("news")
+                await until(lambda: bool(late.neighbours()))
+                await asyncio.sleep(1.5)
+                await made[0].publish("news", "new")
+                assert (await reader.next(timeout=20)).payload == b"new"
+
+    asyncio.run(scenario())
+
+
+def test_a_slow_reader_loses_the_oldest_and_is_told():
+    async def scenario():
+        async with nodes(2, topics=["news"]) as made:
+            slow = await made[1].subscribe("news", buffer=3)
+            quick = await made[1].subscribe("news")
+            for n in range(10):
+                await made[0].publish("news", str(n))
+            await until(lambda: len(quick) == 10)
+            first = await slow.next(1)
+            assert (first.payload, first.missed) == (b"7", 7)
+            assert (await slow.next(1)).missed == 0
+            assert slow.missed == 7
+            # Ten more that nobody reads: those of the first reader of `nodes` do not count.
+            assert made[1].counters.missed == 7
+
+    asyncio.run(scenario())
+
+
+def test_a_closed_subscription_ends_and_the_last_one_unsubscribes():
+    async def scenario():
+        async with nodes(2, topics=["other"]) as made:
+            with await made[1].subscribe("news") as one, await made[1].subscribe("news") as two:
+                assert [topic.subscribers for topic in made[1].status().topics] == [1, 2]
+                one.close()
+                assert [topic.subscribers for topic in made[1].status().topics] == [1, 1]
+            assert [item async for item in two] == []
+            assert [topic.topic for topic in made[1].status().topics] == ["other"]
+            with pytest.raises(UsageError, match="closed"):
+                await two.next(1)
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_that_waits_is_woken_when_the_node_stops():
+    async def scenario():
+        node = make_node()
+        await node.start()
+        reader = await node.subscribe("news")
+
+        async def read() -> list[object]:
+            return [item async for item in reader]
+
+        reading = asyncio.create_task(read())
+        await asyncio.sleep(0.01)
+        await node.stop()
+        assert await reading == []
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("topic", ["", "a//b", "/a", "x" * 300, "tab\t", None])
+def test_illegal_topics_are_refused(topic):
+    async def scenario():
+        async with make_node() as node:
+            with pytest.raises(UsageError, match="topic"):
+                await node.subscribe(topic)
+            with pytest.raises(UsageError, match="topic"):
+                await node.publish(topic, b"")
+
+    asyncio.run(scenario())
+
+
+def test_misuse_is_told():
+    async def scenario():
+        node = make_node(payload_bytes_max=10)
+        with pytest.raises(UsageError, match="does not run"):
+            await node.publish("news", b"")
+        async with node:
+            with pytest.raises(UsageError, match="11 bytes"):
+                await node.publish("news", b"x" * 11)
+            with pytest.raises(UsageError, match="buffer"):
+                await node.subscribe("news", buffer=0)
+            with pytest.raises(UsageError, match="been started"):
+                await node.start()
+        with pytest.raises(UsageError, match="been started"):
+            await node.start()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"overlay": "vitas"}, "vitis"),
+        ({"lisen": "x"}, "listen"),
+        ({"listen": "nowhere"}, "address"),
+        ({"join": ["a:b"]}, "address"),
+        ({"params": {"ks": 1}}, "parameter"),
+        ({"queue_messages": 0}, "queue_messages"),
+        ({"publishers": {"a/#/b": []}}, "a/#/b"),
+        ({"publishers": {"a": ["xyz"]}}, "keys show"),
+    ],
+)
+def test_wrong_settings_say_what_is_wrong(settings, message):
+    async def scenario():
+        async with orbweaver.Node(**settings):
+            pass
+
+    with pytest.raises(UsageError, match=message):
+        asyncio.run(scenario())
+
+
+def test_a_port_in_use_is_said():
+    async def scenario():
+        async with make_node() as node:
+            with pytest.raises(UsageError, match="cannot listen"):
+                async with make_node(listen=node.address):
+                    pass
+
+    asyncio.run(scenario())
+
+
+def test_a_config_file_sets_what_arguments_do_not(tmp_path):
+    file = tmp_path / "node.toml"
+    file.write_text('overlay = "vitis"\nwindow_s = 7\n[params]\ntable_size = 9\n')
+    node = orbweaver.Node(config=file, window_s=8)
+    assert (node.settings.overlay, node.settings.window_s) == ("vitis", 8)
+    assert node.settings.params == {"table_size": 9}
+    file.write_text("overlay = ")
+    with pytest.raises(UsageError, match="not valid TOML"):
+        orbweaver.Node(config=file)
+
+
+def test_only_allowed_publishers_are_heard():
+    async def scenario():
+        async with make_node() as first:
+            rules = {"closed/#": [first.id], "closed/open": ["0"]}
+            async with make_node(join=[first.address], publishers=rules) as second:
+                await first.subscribe("free")
+                readers = [await second.subscribe(t) for t in ("closed/x", "closed/open", "free")]
+                await until(lambda: bool(second.neighbours() and first.neighbours()))
+                for topic in ("closed/open", "closed/x", "free"):
+                    await first.publish(topic, "hi")
+                for reader in (readers[0], readers[2]):
+                    assert (await reader.next(20)).payload == b"hi"
+                assert len(readers[1]) == 0
+                assert second.counters.not_allowed >= 1
+
+    asyncio.run(scenario())
+
+
+def test_unsigned_events_are_refused_where_signatures_are_wanted():
+    async def scenario():
+        async with (
+            make_node(sign=False) as first,
+            make_node(join=[first.address]) as second,
+        ):
+            await second.subscribe("news")
+            await first.subscribe("news")
+            await until(lambda: bool(second.neighbours() and first.neighbours()))
+            await first.publish("news", "hi")
+            await until(lambda: second.counters.forged > 0)
+            assert second.counters.delivered == 0
+
+    asyncio.run(scenario())
