@@ -233,6 +233,26 @@ def test_a_peer_has_to_have_an_ed25519_key(made: Path) -> None:
         peer_public_key(Shows(other.public_bytes(Encoding.DER)))
 
 
+def der(tag: int, *contents: bytes) -> bytes:
+    data = b"".join(contents)
+    return bytes([tag, 0x82]) + len(data).to_bytes(2, "big") + data
+
+
+@pytest.mark.parametrize(("extra", "fine"), [(b"", True), (b"\0", False)])
+def test_nothing_follows_the_key(extra: bytes, fine: bool) -> None:
+    key = Identity.generate().public_key
+    dates = der(0x30, der(0x17, b"260101000000Z"), der(0x17, b"270101000000Z"))
+    algorithm_and_key = der(0x30, bytes.fromhex("300506032b6570032100"), key, extra)
+    other = der(0x30)
+    fields = (der(0x02, b"\1"), other, other, dates, other, algorithm_and_key)
+    certificate = der(0x30, der(0x30, *fields), other, der(0x03, b"\0"))
+    if fine:
+        assert parse(certificate).public_key == key
+    else:
+        with pytest.raises(ProtocolError, match="no Ed25519 key"):
+            parse(certificate)
+
+
 @settings(deadline=None)
 @given(st.data())
 def test_a_damaged_certificate_is_read_or_refused(made: Path, data: st.DataObject) -> None:

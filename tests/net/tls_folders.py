@@ -8,11 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId
 from orbweaver.net.certificates import AUTHORITY, CERTIFICATE, KEY, peer_public_key
 from orbweaver.net.identity import Identity, node_of
 
 Run = Callable[..., object]
+UNKNOWN = NodeId(-1)
+"""Somebody for whom the handshake was finished without a certificate."""
 
 
 class Met(NamedTuple):
@@ -73,4 +76,7 @@ async def meet(server: ssl.SSLContext, client: ssl.SSLContext) -> Met:
 
 
 def _peer(writer: asyncio.StreamWriter) -> NodeId:
-    return node_of(peer_public_key(writer.get_extra_info("ssl_object")))
+    try:
+        return node_of(peer_public_key(writer.get_extra_info("ssl_object")))
+    except ProtocolError:
+        return UNKNOWN

@@ -124,7 +124,7 @@ def _decode(text: str) -> bytes:
     if found is None:
         return b""
     try:
-        return base64.b64decode("".join(found[1].split()), validate=True)
+        return base64.b64decode("".join(found[1].split()))
     except binascii.Error:
         return b""
 
