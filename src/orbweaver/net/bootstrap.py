@@ -63,16 +63,16 @@ class Bootstrap:
     async def look_around(self) -> None:
         """Meet one node that is out of sight, if there is any."""
         host = self._host
-        here = {peer.node for peer in host.peers if peer.connection is not None}
-        here.add(host.me)
-        unseen = [a for a in self._addresses if self._found.get(a) not in here]
-        met: NodeId | None = None
-        if unseen:
-            met = await self._call(pick(host.chance, unseen))
         links = frozenset(host.links())
-        strangers = [card.node for card in host.book.cards() if card.node not in links]
-        if met is None and strangers:
-            met = pick(host.chance, strangers)
+        connected = [p for p in host.peers if p.connection is not None and p.connection.open]
+        here = {p.connection.card.address for p in connected if p.connection and p.connection.card}
+        here.add(host.card.address)
+        unseen = [a for a in self._addresses if join_address(*a) not in here]
+        met = await self._call(pick(host.chance, unseen)) if unseen else None
+        if met is None:
+            known = [*(p.node for p in connected), *(card.node for card in host.book.cards())]
+            strangers = [node for node in dict.fromkeys(known) if node not in links]
+            met = pick(host.chance, strangers) if strangers else None
         if met is not None and host.running:
             host.tick()
             host.overlay.meet([met])

@@ -82,6 +82,7 @@ class Host:
         self._timers: dict[Timer, asyncio.TimerHandle] = {}
         self._dirty: dict[Peer, None] = {}
         self._last = Parcel(Message())
+        self._flush_due = False
         self._datagrams: Datagrams | None = None
         self._stamp = 0
         self._age_ms = 0
@@ -142,7 +143,7 @@ class Host:
             self.tick()
             self.running = False
             self.overlay.stop()
-            self._flush()
+        self._flush()
         for handle in self._timers.values():
             handle.cancel()
         self._timers.clear()
@@ -158,6 +159,7 @@ class Host:
         event = self.overlay.publish(topic, payload)
         if self.settings.sign:
             self.sealer.add(event)
+            self._flush_soon()
         self.counters.published += 1
         if not self._reach:
             self.counters.published_to_nobody += 1
@@ -181,8 +183,7 @@ class Host:
         peer = self.peers.get(to)
         settings = self.settings
         peer.queue.put(parcel, settings.queue_messages, settings.queue_bytes, self.counters)
-        if not self._dirty:
-            self._loop.call_soon(self._flush)
+        self._flush_soon()
         self._dirty[peer] = None
 
     def send_all(self, peers: Iterable[NodeId], message: Message) -> None:
@@ -284,7 +285,14 @@ class Host:
         self.tick()
         self.overlay.wake(timer)
 
+    def _flush_soon(self) -> None:
+        if not self._flush_due:
+            self._flush_due = True
+            self._loop.call_soon(self._flush)
+
     def _flush(self) -> None:
+        self._flush_due = False
+        self.sealer.close()
         self._last = Parcel(Message())
         dirty, self._dirty = self._dirty, {}
         for peer in dirty:
