@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
-from orbweaver.cli.main import app
+from orbweaver.cli.main import make_app
 from orbweaver.core.errors import UsageError
 
 SCENARIO = """
@@ -22,7 +22,7 @@ run = { warmup_ms = 1500, drain_ms = 500 }
 
 
 def run(*arguments: str | Path) -> dict:
-    done = CliRunner().invoke(app, [*map(str, arguments), "--json"], catch_exceptions=False)
+    done = CliRunner().invoke(make_app(), [*map(str, arguments), "--json"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -55,4 +55,4 @@ def test_from_a_scenario_to_a_page(spark: SparkSession, tmp_path: Path) -> None:
 )
 def test_bad_input(arguments: list[str], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        CliRunner().invoke(app, arguments, catch_exceptions=False)
+        CliRunner().invoke(make_app(), arguments, catch_exceptions=False)

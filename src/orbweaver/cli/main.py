@@ -4,54 +4,60 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
 from orbweaver import __version__
-from orbweaver.cli import (
-    characterise,
-    compare,
-    ingest,
-    keys,
-    measure,
-    overlays,
-    reproduce,
-    sample,
-    simulate,
-    status,
-    sweep,
-    synthesise,
-    top,
-)
 from orbweaver.core.errors import UsageError
 
-app = typer.Typer(
-    name="orbweaver",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-    help="Publish/subscribe without a broker, on overlays woven out of interests.\n\n"
-    "Start with `orbweaver overlays`, then `orbweaver simulate --overlay spidercast`, "
-    "or see several overlays side by side with `orbweaver compare`.",
-)
-app.command("overlays")(overlays.overlays)
-app.command("simulate")(simulate.simulate)
-app.command("compare")(compare.compare)
-app.command("reproduce")(reproduce.reproduce)
-app.command("ingest")(ingest.ingest)
-app.command("sample")(sample.sample)
-app.command("synthesise")(synthesise.synthesise)
-app.command("characterise")(characterise.characterise)
-app.command("sweep")(sweep.sweep)
-app.command("replay")(sweep.replay)
-app.command("measure")(measure.measure)
-app.command("report")(measure.report)
-app.command("status")(status.status)
-app.command("top")(top.top)
-app.add_typer(keys.app, name="keys")
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "A network of your own": (
+        "node", "pub", "sub", "status", "top", "keys.app",
+    ),
+    "The lab: simulate and compare": (
+        "overlays", "simulate", "compare", "reproduce",
+    ),
+    "The lab: traces and sweeps": (
+        "ingest", "sample", "synthesise", "characterise", "sweep", "sweep.replay", "measure",
+        "measure.report",
+    ),
+}  # fmt: skip
+"""Under the heading that `--help` has for them: module, and function if it is called otherwise."""
+
+
+def make_app(only: str | None = None) -> typer.Typer:
+    """All commands, or only the one of this name if there is one: to load all of them takes
+    longer than to start a node."""
+    app = typer.Typer(
+        name="orbweaver",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="markdown",
+        pretty_exceptions_enable=False,
+        help="Publish/subscribe without a broker, on overlays woven out of interests.\n\n"
+        "Try it on this machine: `orbweaver swarm 10`. By hand: `orbweaver node` in one terminal, "
+        "`orbweaver sub news --join 127.0.0.1:7700` in another, then "
+        "`orbweaver pub news hello --join 127.0.0.1:7700`. "
+        "In the lab, begin with `orbweaver compare`.",
+    )
+    app.callback()(options)
+    found = {}
+    for panel, places in COMMANDS.items():
+        for place in places:
+            module, _, attribute = place.partition(".")
+            name = module if attribute in ("", "app") else attribute
+            found[name] = (panel, module, attribute or module)
+    for name in [only] if only in found else found:
+        panel, module, attribute = found[name]
+        command = getattr(import_module(f"orbweaver.cli.{module}"), attribute)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, rich_help_panel=panel)
+        else:
+            app.command(name, rich_help_panel=panel)(command)
+    return app
 
 
 def _version(wanted: bool) -> None:
@@ -60,7 +66,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
@@ -72,7 +77,7 @@ def options(
 def main() -> None:
     """Bad input is one line and exit code 2; Ctrl-C is 130, with whole files only."""
     try:
-        code = app(standalone_mode=False)
+        code = make_app(sys.argv[1] if len(sys.argv) > 1 else None)(standalone_mode=False)
     except UsageError as error:
         _fail(str(error))
     except TyperException as error:

@@ -1,0 +1,6 @@
+"""`python -m orbweaver` is `orbweaver`."""
+
+from orbweaver.cli.main import main
+
+if __name__ == "__main__":
+    main()

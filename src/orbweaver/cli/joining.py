@@ -1,0 +1,124 @@
+"""What the commands that run a node have in common: their options, and how these become the
+settings of the node. What is said later counts: the command's own defaults, the file, the
+options, `--set`."""
+
+from __future__ import annotations
+
+import ipaddress
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from orbweaver.core.errors import UsageError, nearest
+from orbweaver.core.params import describe
+from orbweaver.net.settings import PORT, Settings, make_settings, read_settings, split_address
+from orbweaver.overlays.catalog import find
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Settings in TOML; `orbweaver node --print-config` shows all."
+    ),
+]
+OverlayName = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The same for all nodes. [default: spidercast]"),
+]
+Join = Annotated[
+    list[str] | None,
+    typer.Option(metavar="HOST:PORT", help="A node to join; several are safer than one."),
+]
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Where others reach this node. [default: a free port; of this machine only if all "
+        "it joins are there]",
+    ),
+]
+Tls = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Folder from `orbweaver keys issue`. Without: plain."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="Any setting, or parameter of the overlay; repeatable."
+    ),
+]
+Uvloop = Annotated[bool, typer.Option(help="Use uvloop if it is installed.")]
+
+
+def assemble(
+    config: Path | None,
+    given: Mapping[str, Any],
+    set: list[str] | None,
+    defaults: Mapping[str, Any] = {},
+) -> Settings:
+    """Settings out of everything; of `given`, what is None was not said."""
+    plain = dict(defaults)
+    if config is not None:
+        found = read_settings(config)
+        try:
+            make_settings(found)
+        except UsageError as error:
+            raise UsageError(f"{config}: {error}") from None
+        plain |= found
+    plain |= {
+        name: str(value) if isinstance(value, Path) else value
+        for name, value in given.items()
+        if value is not None
+    }
+    for name, value in map(_parse, set or []):
+        _put(plain, name, value)
+    plain.setdefault("listen", _listen_for(plain.get("join", ())))
+    settings = make_settings(plain)
+    find(settings.overlay)
+    for address in settings.join:
+        split_address(address, PORT)
+    split_address(settings.listen)
+    return settings
+
+
+def _listen_for(join: Sequence[str]) -> str:
+    """Any free port. A node that joins others on this machine listens there only."""
+    hosts = [split_address(address, PORT)[0] for address in join]
+    if all(is_loopback(host) for host in hosts):
+        return "127.0.0.1:0"
+    return "[::]:0" if all(":" in host for host in hosts) else "0.0.0.0:0"
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _parse(text: str) -> tuple[str, Any]:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not name:
+        raise UsageError(f"--set takes NAME=VALUE, not '{text}'")
+    if value[:1] not in ("[", "{"):
+        return name, value
+    try:
+        return name, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"--set {name}: not a list or table as in TOML: {error}") from None
+
+
+def _put(plain: dict[str, Any], name: str, value: Any) -> None:
+    """A setting of the node; or, if there is none of that name, of its overlay."""
+    settings = {info.name for info in describe(Settings)}
+    overlay = find(plain.get("overlay", Settings().overlay))
+    params = {info.name for info in describe(overlay.Params)}
+    if name in settings:
+        plain[name] = value
+    elif name in params:
+        plain["params"] = {**plain.get("params", {}), name: value}
+    else:
+        hint = nearest(name, settings | params)
+        raise UsageError(f"--set: neither a node nor {overlay.name} has '{name}': {hint}")

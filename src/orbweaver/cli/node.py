@@ -1,0 +1,182 @@
+"""`orbweaver node`: a node that runs until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+
+import structlog
+import typer
+from rich.text import Text
+
+from orbweaver.cli.joining import (
+    Config,
+    Join,
+    OverlayName,
+    Set,
+    Tls,
+    Uvloop,
+    assemble,
+    is_loopback,
+)
+from orbweaver.cli.loops import run
+from orbweaver.cli.node_config import as_toml
+from orbweaver.cli.terminal import err, out
+from orbweaver.core.errors import UsageError
+from orbweaver.core.ids import check_topic
+from orbweaver.net.cards import join_address
+from orbweaver.net.logs import configure_logs
+from orbweaver.net.node import NetworkNode
+from orbweaver.net.settings import PORT, Settings, split_address
+from orbweaver.net.status import ADMIN_HOST
+from orbweaver.net.subscription import Subscription
+from orbweaver.overlays.catalog import find
+
+DEFAULTS = {"listen": f"127.0.0.1:{PORT}", "admin": f"{ADMIN_HOST}:{PORT + 1}"}
+"""Where they are not those of `Settings`."""
+
+
+def node(
+    config: Config = None,
+    overlay: OverlayName = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help=f"Where others reach it; port 0 is any that is free. [default: "
+            f"{DEFAULTS['listen']}]",
+        ),
+    ] = None,
+    join: Join = None,
+    subscribe: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TOPIC", help="Take part in a topic: pass its events on, and keep a window."
+        ),
+    ] = None,
+    set: Set = None,
+    tls: Tls = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="What survives a restart goes here. Without: nothing."),
+    ] = None,
+    admin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Metrics and status over HTTP, or `none`. [default: 127.0.0.1 and the port after "
+            f"that of --listen, so {PORT + 1}]",
+        ),
+    ] = None,
+    log_format: Annotated[str, typer.Option(help="console or json.")] = "console",
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    uvloop: Uvloop = True,
+    print_config: Annotated[
+        bool, typer.Option("--print-config", help="Print a file with all settings, and end.")
+    ] = False,
+) -> None:
+    """Run a node until Ctrl-C or SIGTERM; it then takes its leave. A second signal ends it at once.
+
+    Examples:
+
+        orbweaver node
+
+        orbweaver node --listen 127.0.0.1:7710 --join 127.0.0.1:7700 --subscribe news/sport
+
+        orbweaver node --listen 0.0.0.0:7700 --tls /etc/orbweaver --state /var/lib/orbweaver
+
+        orbweaver node --print-config > node.toml
+    """
+    if print_config:
+        print(as_toml(DEFAULTS), end="")
+        return
+    said = {"overlay": overlay, "listen": listen, "join": join, "tls": tls, "state": state}
+    said["admin"] = "" if admin == "none" else admin
+    settings = assemble(config, said, set, {"listen": DEFAULTS["listen"], "admin": "beside"})
+    settings = _place_admin(settings)
+    topics = [check_topic(topic) for topic in subscribe or []]
+    _configure_logs(log_format, log_level)
+    run(_run(settings, topics, talk=log_format == "console"), uvloop)
+
+
+async def _run(settings: Settings, topics: list[str], talk: bool) -> None:
+    node = NetworkNode(find(settings.overlay), settings)
+    try:
+        await node.start()
+        readers = [asyncio.create_task(_read(await node.subscribe(topic))) for topic in topics]
+        if talk:
+            _introduce(node)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for reader in readers:
+                reader.cancel()
+    except UsageError as error:
+        raise _with_hint(error) from None
+    finally:
+        await node.stop()
+        if talk:
+            err.print("left in good order")
+
+
+async def _read(subscription: Subscription) -> None:
+    """Nobody is here to read; the node keeps the events for others."""
+    async for _ in subscription:
+        pass
+
+
+def _introduce(node: NetworkNode) -> None:
+    settings = node.settings
+    out.print(
+        Text.assemble(
+            "node ", (node.id, "bold"), f" at {node.address}, overlay {settings.overlay}"
+        ),
+        soft_wrap=True,
+    )
+    if node.admin_address:
+        out.print(f"status: orbweaver status --admin {node.admin_address}", soft_wrap=True)
+    out.print(f"join it: orbweaver sub TOPIC --join {node.address}", soft_wrap=True)
+    out.file.flush()
+    if not settings.tls:
+        where = "plain: nothing is encrypted, and whoever reaches the port may take part"
+        if is_loopback(split_address(settings.listen)[0]):
+            where += " (only from this machine)"
+        err.print(Text(f"{where}; for TLS see `orbweaver keys`", "yellow"), soft_wrap=True)
+    for address, why in node.unanswered().items():
+        err.print(Text(f"{address} does not let us in: {why}; trying on", "yellow"))
+
+
+def _place_admin(settings: Settings) -> Settings:
+    """The port after that of the node, so that several on one machine have each their own."""
+    if settings.admin != "beside":
+        return settings
+    _, port = split_address(settings.listen)
+    import msgspec
+
+    address = join_address(ADMIN_HOST, port + 1 if port else 0)
+    return msgspec.structs.replace(settings, admin=address)
+
+
+def _configure_logs(format: str, level: str) -> None:
+    if format not in ("console", "json"):
+        raise UsageError(f"--log-format is console or json, not '{format}'")
+    configure_logs("json" if format == "json" else "console", level)
+    if format == "console":
+        processors = structlog.get_config()["processors"]
+        structlog.configure(processors=[_leave_out, *processors])
+
+
+def _leave_out(logger: Any, method: str, event: Any) -> Any:
+    """What `_introduce` says in its own words."""
+    if str(event.get("event")).startswith(("plain: ", "node runs", "nobody lets us in yet")):
+        raise structlog.DropEvent
+    return event
+
+
+def _with_hint(error: UsageError) -> UsageError:
+    text = str(error)
+    if "in use" in text:
+        option = "--admin" if "admin page" in text else "--listen"
+        return UsageError(f"{text}; does a node run already? Choose another with {option}")
+    return error

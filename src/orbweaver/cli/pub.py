@@ -1,0 +1,143 @@
+"""`orbweaver pub`: publish something and leave, but not before somebody has it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import typer
+
+from orbweaver.cli.joining import Config, Join, Listen, OverlayName, Set, Tls, assemble
+from orbweaver.cli.loops import run
+from orbweaver.cli.terminal import err
+from orbweaver.core.errors import UsageError
+from orbweaver.core.ids import check_topic
+from orbweaver.net.handover import Handover
+from orbweaver.net.logs import configure_logs
+from orbweaver.net.node import NetworkNode
+from orbweaver.net.settings import Settings
+from orbweaver.overlays.catalog import find
+
+CHUNK = 1 << 16
+
+
+def pub(
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Such as news/sport.")],
+    message: Annotated[
+        str,
+        typer.Argument(metavar="[MESSAGE|-]", help="Without, or with `-`: each line of stdin."),
+    ] = "-",
+    join: Join = None,
+    wait: Annotated[
+        float, typer.Option(min=0, help="Seconds until somebody must have taken an event.")
+    ] = 10.0,
+    linger: Annotated[
+        float, typer.Option(min=0, help="Seconds to stay after that, for others to pull.")
+    ] = 1.0,
+    overlay: OverlayName = None,
+    listen: Listen = None,
+    tls: Tls = None,
+    config: Config = None,
+    set: Set = None,
+) -> None:
+    """Publish, hand over, leave.
+
+    Each event is read by a neighbour, who passes it on, before the command ends with code 0.
+    With code 1 there are events that nobody took; it says how many.
+
+    Examples:
+
+        orbweaver pub news/sport "kick-off" --join 127.0.0.1:7700
+
+        tail -f access.log | orbweaver pub logs/web --join node-1:7700 --tls keys/me
+    """
+    check_topic(topic)
+    said = {"overlay": overlay, "listen": listen, "join": join, "tls": tls}
+    settings = assemble(config, said, set)
+    if not settings.join:
+        raise UsageError("whom to publish to? Say --join HOST:PORT")
+    configure_logs(level="error")
+    done = run(_pub(settings, topic, message, wait, linger))
+    if not done:
+        raise typer.Exit(1)
+
+
+async def _pub(settings: Settings, topic: str, message: str, wait: float, linger: float) -> bool:
+    """Whether everything is in other hands."""
+    count = 0
+    async with NetworkNode(find(settings.overlay), settings) as node:
+        handover = Handover(node)
+        wrong: UsageError | None = None
+        patience = wait
+        try:
+            async for payload in _lines() if message == "-" else _only(message.encode()):
+                receipt = await handover.publish(topic, payload)
+                count += 1
+                if not receipt.neighbours and not await handover.settle(wait):
+                    patience = 0.0
+                    break
+        except UsageError as error:  # too large; what came before is handed over all the same
+            wrong = error
+        try:
+            if await handover.settle(patience) and count:
+                await asyncio.sleep(linger)
+        finally:
+            _report(node, handover, topic, count, wait)
+        if wrong is not None:
+            raise wrong
+    return not handover.loose
+
+
+def _report(node: NetworkNode, handover: Handover, topic: str, count: int, wait: float) -> None:
+    peers = len(handover.takers)
+    if not handover.loose:
+        err.print(f"{_many(count, 'event')} to {_many(peers, 'neighbour')}")
+        return
+    refused = "; ".join(f"{address}: {why}" for address, why in node.unanswered().items())
+    if peers or not refused:
+        reason = f"does anybody subscribe to {topic}?"
+    else:
+        reason = f"nobody lets us in ({refused})"
+    line = f"nobody took {handover.loose} of {_many(count, 'event')} in {wait:g} s: {reason}"
+    print(f"orbweaver: {line}", file=sys.stderr)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+async def _only(payload: bytes) -> AsyncIterator[bytes]:
+    yield payload
+
+
+async def _lines() -> AsyncIterator[bytes]:
+    """Lines of stdin, whatever it is: a pipe, a terminal, a file. A thread reads, since not
+    all of these can be waited for; and past Python's buffer, whose lock it would hold when the
+    process ends."""
+    if sys.stdin.isatty():
+        err.print("each line is an event; Ctrl-D ends")
+    loop = asyncio.get_running_loop()
+    chunks: asyncio.Queue[bytes] = asyncio.Queue(maxsize=4)
+
+    def read() -> None:
+        while True:
+            chunk = os.read(0, CHUNK)
+            try:
+                asyncio.run_coroutine_threadsafe(chunks.put(chunk), loop).result()
+            except (RuntimeError, asyncio.CancelledError):  # the loop has ended
+                return
+            if not chunk:
+                return
+
+    threading.Thread(target=read, daemon=True).start()
+    rest = b""
+    while chunk := await chunks.get():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line
+    if rest:
+        yield rest

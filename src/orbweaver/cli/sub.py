@@ -1,0 +1,163 @@
+"""`orbweaver sub`: print what is published."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json as json_text
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from orbweaver.cli.joining import Config, Join, Listen, OverlayName, Set, Tls, assemble
+from orbweaver.cli.loops import run
+from orbweaver.cli.reading import printable
+from orbweaver.cli.terminal import err
+from orbweaver.core.errors import UsageError
+from orbweaver.core.ids import check_topic
+from orbweaver.net.logs import configure_logs
+from orbweaver.net.node import NetworkNode
+from orbweaver.net.settings import Settings
+from orbweaver.net.status import id_text
+from orbweaver.net.subscription import Delivery, Subscription
+from orbweaver.overlays.catalog import find
+
+BATCH = 500
+"""Events written at once, if so many wait."""
+
+
+def sub(
+    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...", help="Such as news/sport.")],
+    join: Join = None,
+    since: Annotated[
+        float,
+        typer.Option(min=0, help="Also what neighbours still have of the last so many seconds."),
+    ] = 0.0,
+    ordered: Annotated[
+        bool, typer.Option("--ordered", help="Events of one publisher in its order.")
+    ] = False,
+    count: Annotated[int | None, typer.Option(min=1, help="End after so many events.")] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="One JSON object for each event, on a line.")
+    ] = False,
+    overlay: OverlayName = None,
+    listen: Listen = None,
+    tls: Tls = None,
+    config: Config = None,
+    set: Set = None,
+) -> None:
+    """Print the events on some topics as they come, until Ctrl-C.
+
+    A payload that is not UTF-8 is printed as `base64:...`; with several topics each line begins
+    with its topic and a tab. For scripts, `--json` is safer: `topic`, `publisher`, `epoch`,
+    `seq`, `payload` (or `payload_base64`), `hops`, and how many events were `missed` just before
+    because this program, or what reads its output, was too slow.
+
+    Examples:
+
+        orbweaver sub news/sport --join 127.0.0.1:7700
+
+        orbweaver sub logs/web logs/db --join node-1:7700 --since 60 --json
+    """
+    for topic in topics:
+        check_topic(topic)
+    said = {"overlay": overlay, "listen": listen, "join": join, "tls": tls}
+    settings = assemble(config, said, set)
+    if not settings.join:
+        raise UsageError("where is the network? Say --join HOST:PORT")
+    configure_logs(level="error")
+    show = _as_json if json else _as_text(len(topics) > 1)
+    run(_sub(settings, list(dict.fromkeys(topics)), since, ordered, Printer(show, count)))
+
+
+class Printer:
+    """Writes to stdout from a thread, so that a reader that stops stops no node."""
+
+    def __init__(self, show: Any, count: int | None) -> None:
+        self._show = show
+        self._left = count
+        self._one_at_a_time = asyncio.Lock()
+
+    async def follow(self, subscription: Subscription) -> None:
+        """Until there have been enough, or the subscription ends."""
+        async for delivery in subscription:
+            batch = [delivery]
+            while len(subscription) and len(batch) < BATCH:
+                batch.append(await subscription.next())
+            async with self._one_at_a_time:
+                if self._left is not None:
+                    batch = batch[: self._left]
+                    self._left -= len(batch)
+                await asyncio.to_thread(_write, b"".join(map(self._show, batch)))
+                if self._left == 0:
+                    return
+
+
+async def _sub(
+    settings: Settings, topics: list[str], since: float, ordered: bool, printer: Printer
+) -> None:
+    async with NetworkNode(find(settings.overlay), settings) as node:
+        reading = [
+            asyncio.create_task(
+                printer.follow(await node.subscribe(topic, since=since, ordered=ordered))
+            )
+            for topic in topics
+        ]
+        telling = asyncio.create_task(_tell(node, topics))
+        try:
+            done, _ = await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in (*reading, telling):
+                task.cancel()
+
+
+async def _tell(node: NetworkNode, topics: list[str]) -> None:
+    """On stderr, how it goes: who does not answer, and the first link."""
+    for address, why in node.unanswered().items():
+        err.print(Text(f"{address} does not let us in: {why}; trying on", "yellow"))
+    while not any(link.connected for link in node.status().links):
+        await asyncio.sleep(0.1)
+    err.print(Text(f"linked; waiting for events on {', '.join(topics)}", "dim"), soft_wrap=True)
+
+
+def _as_json(delivery: Delivery) -> bytes:
+    shown: dict[str, Any] = {
+        "topic": delivery.topic,
+        "publisher": id_text(delivery.publisher),
+        "epoch": delivery.epoch,
+        "seq": delivery.seq,
+    }
+    try:
+        shown["payload"] = delivery.payload.decode()
+    except UnicodeDecodeError:
+        shown["payload_base64"] = base64.b64encode(delivery.payload).decode()
+    shown |= {"hops": delivery.hops, "missed": delivery.missed}
+    return json_text.dumps(shown, ensure_ascii=False).encode() + b"\n"
+
+
+def _as_text(with_topic: bool) -> Any:
+    terminal = sys.stdout.isatty()
+
+    def show(delivery: Delivery) -> bytes:
+        try:
+            text = delivery.payload.decode()
+        except UnicodeDecodeError:
+            text = "base64:" + base64.b64encode(delivery.payload).decode()
+        if terminal:  # a stranger's escapes could do anything to it
+            text = "\n".join(map(printable, text.split("\n")))
+        if delivery.missed:
+            err.print(f"{delivery.missed} events missed before the next: the reader is too slow")
+        return (f"{delivery.topic}\t{text}\n" if with_topic else f"{text}\n").encode()
+
+    return show
+
+
+def _write(data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(1, left) :]
