@@ -13,6 +13,9 @@ class Node(Dissemination):
         super().__init__(make_context(me, self.outbox, net.table), self.peers)
         self.start()
 
+    def receive(self, sender, message):
+        self.handlers[type(message)](self, sender, message)
+
     def got(self):
         """What was delivered, as (publisher, seq, hops)."""
         return [(event.publisher, event.seq, hops) for event, hops in self.outbox.delivered]

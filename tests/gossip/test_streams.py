@@ -64,6 +64,10 @@ def test_a_peer_cannot_keep_us_busy_by_naming_a_huge_number():
     assert Patient().missing_up_to(10**12, 2) == [10**12 - 1, 10**12]
 
 
+def put(cache, entry):
+    cache.put(entry, entry.event.stream)
+
+
 def held(topic="t", publisher=1, seq=0, epoch=0):
     return Held(Event(topic, publisher, epoch, seq), hops=2, age_ms=30, since=100)
 
@@ -75,8 +79,8 @@ def test_an_event_grows_older_while_it_is_held():
 def test_a_cache_has_the_last_events_of_each_topic():
     cache = EventCache(size=3)
     for seq in range(5):
-        cache.put(held("t", seq=seq))
-    cache.put(held("u", seq=0))
+        put(cache, held("t", seq=seq))
+    put(cache, held("u", seq=0))
     kept = [seq for seq in range(5) if cache.get((1, 0, "t"), seq)]
     assert kept == [2, 3, 4]
     assert cache.get((1, 0, "u"), 0).event.topic == "u"
@@ -86,15 +90,15 @@ def test_a_cache_has_the_last_events_of_each_topic():
 @pytest.mark.parametrize("stream", [(2, 0, "t"), (1, 9, "t"), (1, 0, "u"), (1, 0, "none")])
 def test_events_of_other_publishers_epochs_and_topics_are_others(stream):
     cache = EventCache(size=3)
-    cache.put(held("t", publisher=1, epoch=0))
-    cache.put(held("u", publisher=2, epoch=0))
+    put(cache, held("t", publisher=1, epoch=0))
+    put(cache, held("u", publisher=2, epoch=0))
     assert cache.get(stream, 0) is None
 
 
 def test_newest_is_the_highest_number_of_each_stream_in_whatever_order_they_came():
     cache = EventCache(size=9)
     for publisher, seq in [(1, 0), (1, 2), (1, 1), (2, 7), (2, 5)]:
-        cache.put(held("t", publisher, seq))
+        put(cache, held("t", publisher, seq))
     newest = cache.newest("t")
     assert {stream: h.event.seq for stream, h in newest.items()} == {
         (1, 0, "t"): 2,
@@ -105,7 +109,7 @@ def test_newest_is_the_highest_number_of_each_stream_in_whatever_order_they_came
 
 def test_a_dropped_topic_is_gone():
     cache = EventCache(size=3)
-    cache.put(held("t"))
+    put(cache, held("t"))
     cache.drop_topic("t")
     cache.drop_topic("u")
     assert (cache.topics(), cache.get((1, 0, "t"), 0)) == ([], None)

@@ -133,8 +133,9 @@ class Dissemination:
         seq = self._next_seq.get(topic, 0)
         self._next_seq[topic] = seq + 1
         event = Event(topic, self._context.me, self._epoch, seq, payload)
-        self._stream(event.stream).settle(seq)
-        self._spread(Held(event, 0, 0, self._context.outbox.now()), None)
+        stream = event.stream
+        self._stream(stream).settle(seq)
+        self._spread(Held(event, 0, 0, self._context.outbox.now()), stream, None)
         return event
 
     def peer_up(self, peer: NodeId, interest: Interest) -> None:
@@ -153,30 +154,30 @@ class Dissemination:
             lazy.discard(peer)
         self._to_announce.pop(peer, None)
 
-    # -- messages
-
-    def receive(self, sender: NodeId, message: Message) -> None:
-        """Any of `messages`."""
-        _HANDLERS[type(message)](self, sender, message)
+    # -- messages: `handlers` has a function for each
 
     def on_push(self, sender: NodeId, message: Push) -> None:
         event = message.event
-        key = event.stream
-        stream = self._stream(key)
-        if stream.seen(event.seq) or event.publisher == self._context.me:
+        key, seq = event.stream, event.seq
+        stream = self._streams.get(key)
+        if stream is None:
+            stream = self._stream(key)
+        if stream.seen(seq) or event.publisher == self._context.me:
             if sender in self._peers and not self._is_lazy(event.topic, sender):
                 self._make_lazy(event.topic, sender)
                 self._context.outbox.send(sender, Prune(event.topic))
             return
-        now = self._context.outbox.now()
-        stream.settle(event.seq)
-        self._missing.pop((key, event.seq), None)
-        self._make_eager(event.topic, sender)
+        stream.settle(seq)
+        if self._missing:
+            self._missing.pop((key, seq), None)
+        if self._lazy:
+            self._make_eager(event.topic, sender)
         if self._wants(event.topic, message.age_ms):
             self._context.outbox.deliver(event, message.hops)
-        self._spread(Held(event, message.hops, message.age_ms, now), sender)
-        if stream.next_seq <= event.seq:
-            self._note_missing(key, event.seq - 1, sender)
+        now = self._context.outbox.now()
+        self._spread(Held(event, message.hops, message.age_ms, now), key, sender)
+        if stream.next_seq <= seq:
+            self._note_missing(key, seq - 1, sender)
 
     def on_announce(self, sender: NodeId, message: Announce) -> None:
         for sign in message.signs:
@@ -276,22 +277,25 @@ class Dissemination:
             stream = self._streams[key] = Stream()
         return stream
 
-    def _spread(self, held: Held, source: NodeId | None) -> None:
+    def _spread(self, held: Held, stream: StreamId, source: NodeId | None) -> None:
         event = held.event
         outbox = self._context.outbox
-        self._cache.put(held)
-        push = Push(event, held.hops + 1, held.age_ms)
-        lazy = self._lazy.get(event.topic)
-        for peer in self._on_topic(event.topic):
-            if peer == source:
+        self._cache.put(held, stream)
+        bit = self._context.topics.bit(event.topic)
+        lazy = self._lazy.get(event.topic, ())
+        push: Push | None = None
+        for peer, interest in self._peers.items():
+            if peer == source or not interest.mask & bit:
                 continue
-            if lazy is not None and peer in lazy:
-                self._announce_soon(peer, event.stream, event.seq)
+            if peer in lazy:
+                self._announce_soon(peer, stream, event.seq)
             else:
+                if push is None:
+                    push = Push(event, held.hops + 1, held.age_ms)
                 outbox.send(peer, push)
         if not self._to_summarise:
             outbox.set_timer(self.TIMER_SUMMARY, self.SUMMARY_MS)
-        self._to_summarise[event.stream] = self.SUMMARY_ROUNDS
+        self._to_summarise[stream] = self.SUMMARY_ROUNDS
 
     def _announce_soon(self, peer: NodeId, stream: StreamId, seq: int) -> None:
         if not self._to_announce:
@@ -360,11 +364,10 @@ class Dissemination:
         if topic in self._lazy:
             self._lazy[topic].discard(peer)
 
-
-_HANDLERS: dict[type[Message], Callable[[Dissemination, NodeId, Any], None]] = {
-    Push: Dissemination.on_push,
-    Announce: Dissemination.on_announce,
-    Graft: Dissemination.on_graft,
-    Gone: Dissemination.on_gone,
-    Prune: Dissemination.on_prune,
-}
+    handlers: ClassVar[dict[type[Message], Callable[[Dissemination, NodeId, Any], None]]] = {
+        Push: on_push,
+        Announce: on_announce,
+        Graft: on_graft,
+        Gone: on_gone,
+        Prune: on_prune,
+    }

@@ -57,12 +57,16 @@ class MeshParams(Params, frozen=True):
     ] = 3500
 
 
+def _of_dissemination(handler: Handler) -> Handler:
+    return lambda mesh, sender, message: handler(mesh.dissemination, sender, message)
+
+
 class Mesh(DispatchingOverlay):
     params: MeshParams
     part_messages: ClassVar[tuple[type[Message], ...]] = Dissemination.messages + Cyclon.messages
 
     handlers: ClassVar[dict[type[Message], Handler]] = {
-        **dict.fromkeys(Dissemination.messages, lambda mesh, *m: mesh.dissemination.receive(*m)),
+        **{kind: _of_dissemination(handler) for kind, handler in Dissemination.handlers.items()},
         Shuffle: lambda mesh, *m: mesh.cyclon and mesh.cyclon.on_shuffle(*m),
         ShuffleReply: lambda mesh, *m: mesh.cyclon and mesh.cyclon.on_shuffle_reply(*m),
     }

@@ -77,10 +77,12 @@ class EventCache:
         self._size = size
         self._held: dict[str, dict[tuple[StreamId, int], Held]] = {}
 
-    def put(self, held: Held) -> None:
+    def put(self, held: Held, stream: StreamId) -> None:
         event = held.event
-        topic = self._held.setdefault(event.topic, {})
-        topic[(event.stream, event.seq)] = held
+        topic = self._held.get(event.topic)
+        if topic is None:
+            topic = self._held[event.topic] = {}
+        topic[(stream, event.seq)] = held
         if len(topic) > self._size:
             del topic[next(iter(topic))]
 

@@ -119,9 +119,11 @@ class CatchUp:
     def on_answer(self, connection: Connection, message: Answer) -> None:
         peer = connection.peer
         assert peer is not None
-        if peer not in self._asked or message.topic not in self._since:
+        if peer not in self._asked:
             connection.strike("an answer to no question")
             return
+        if message.topic not in self._since:
+            return  # unsubscribed since we asked
         seal = connection.seals.get(message.seal)
         event = Event(
             message.topic, message.publisher, message.epoch, message.seq, message.payload, seal

@@ -245,7 +245,8 @@ class EventLog:
         self._bytes += entry[4]
         if len(window.entries) > self._events_max:
             self._drop_oldest(window)
-            self._tidy()
+            if len(self._order) > 2 * self._events + 1000:
+                self._tidy()
         while self._bytes > self._bytes_max:
             number, _, _, window, _ = self._order.popleft()
             if number >= window.first:
@@ -266,8 +267,7 @@ class EventLog:
     def _tidy(self) -> None:
         """What has left its topic's queue must not pile up in the common one behind an entry
         that stays for long."""
-        if len(self._order) > 2 * self._events + 1000:
-            self._order = deque(entry for entry in self._order if entry[0] >= entry[3].first)
+        self._order = deque(entry for entry in self._order if entry[0] >= entry[3].first)
 
     def _sweep(self, now: int, most: int) -> None:
         order, streams = self._order, self._streams

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import cast
 
 import structlog
 
@@ -69,10 +68,12 @@ class Gate:
         inside, upkeep = self.inside, 0
         for message in messages:
             if message.carries:
-                carrier = cast(Carrier, message)
+                carrier: Carrier = message  # type: ignore[assignment]
                 wrong = self.wrong_with(carrier.event, carrier.hops, carrier.age_ms)
                 if wrong:
                     connection.strike(wrong)
+                    if connection.misbehaved:
+                        break
                     continue
             elif message.purpose != "repair":
                 upkeep += 1

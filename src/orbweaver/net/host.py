@@ -14,7 +14,6 @@ import ssl
 import time
 from collections.abc import Callable, Collection, Iterable
 from random import Random
-from typing import cast
 
 import structlog
 
@@ -38,6 +37,7 @@ from orbweaver.net.packing import pack
 from orbweaver.net.peers import Peer, Peers
 from orbweaver.net.seals import Sealer
 from orbweaver.net.settings import Settings, split_address
+from orbweaver.records.live import LiveRecorder
 
 WRITE_MAX = 1 << 20
 """Bytes written at once to one peer; the rest waits until they are gone."""
@@ -91,6 +91,7 @@ class Host:
         self._card_bucket = Bucket(CARDS_PER_S, 4 * CARDS_PER_S, self._born)
         self.interest: dict[Topic, None] = {}
         """What the node subscribes to or publishes on."""
+        self.recorder: LiveRecorder | None = None
         self.on_link: Callable[[NodeId], None] = lambda peer: None
         self.on_control: Callable[[Connection, Ask | Answer], None] = lambda *_: None
         self.on_room: Callable[[], None] = lambda: None
@@ -136,6 +137,8 @@ class Host:
     def start(self, contacts: Collection[NodeId]) -> None:
         self.tick()
         self.running = True
+        if self.recorder is not None:
+            self.recorder.joined()
         self.overlay.start(list(contacts))
 
     async def stop(self) -> None:
@@ -143,6 +146,10 @@ class Host:
             self.tick()
             self.running = False
             self.overlay.stop()
+            self._flush()
+            if self.recorder is not None:
+                self.note()
+                self.recorder.left()
         self._flush()
         for handle in self._timers.values():
             handle.cancel()
@@ -151,6 +158,15 @@ class Host:
         if self._datagrams is not None:
             self._datagrams.close()
         await self.peers.close()
+        if self.recorder is not None:
+            self.recorder.close()
+
+    def note(self) -> None:
+        """Once a second, for the records."""
+        if self.recorder is not None:
+            queue = self.counters.dropped_control + self.counters.dropped_data
+            drops = {"queue": queue, "unreachable": self.counters.dropped_unreachable}
+            self.recorder.note(self.overlay.status(), drops)
 
     def publish(self, topic: Topic, payload: bytes) -> tuple[Event, int]:
         """The event, and to how many it, or word of it, was sent at once."""
@@ -205,12 +221,16 @@ class Host:
 
     def link_up(self, peer: NodeId) -> None:
         self.peers.get(peer).link = True
+        if self.recorder is not None:
+            self.recorder.link(peer, "up")
         self.on_link(peer)
 
     def link_down(self, peer: NodeId) -> None:
         known = self.peers.known(peer)
         if known is not None:
             known.link = False
+        if self.recorder is not None:
+            self.recorder.link(peer, "down")
 
     # -- what the network does
 
@@ -219,10 +239,16 @@ class Host:
         if not self.running:
             return
         if message.carries:
-            carrier = cast(Carrier, message)
+            carrier: Carrier = message  # type: ignore[assignment]
             self._age_ms = carrier.age_ms
-            if carrier.event.topic not in self.interest:
+            interested = carrier.event.topic in self.interest
+            if not interested:
                 self.counters.relayed += 1
+            if self.recorder is not None:
+                self.recorder.carried(carrier, interested)
+        elif message.announces and self.recorder is not None:
+            topic = message.topic  # type: ignore[attr-defined]
+            self.recorder.noticed(topic in self.interest)
         self.overlay.receive(sender, message)
 
     def admits(self, connection: Connection, card: Card) -> str:
@@ -308,6 +334,9 @@ class Host:
         while len(peer.queue) and connection.paused_since is None and connection.open:
             parcels = peer.queue.take(WRITE_MAX, self._encode)
             self.counters.messages_out += len(parcels)
+            if self.recorder is not None:
+                for parcel in parcels:
+                    self.recorder.sent(parcel.message, len(parcel.data or b""))
             connection.used = self._loop.time()
             connection.write(pack(parcels, connection, self._card_of))
         self.on_room()
@@ -328,6 +357,8 @@ class Host:
                 return False
             del peer.queue.control[0]
             self.counters.messages_out += 1
+            if self.recorder is not None:
+                self.recorder.sent(parcel.message, len(data))
         self.peers.forget(peer)
         return True
 

@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
@@ -31,12 +31,13 @@ from orbweaver.net.eventlog import EventLog
 from orbweaver.net.frames import Answer, Ask
 from orbweaver.net.host import Host
 from orbweaver.net.logs import default_logs
-from orbweaver.net.opening import open_identity, open_log, open_params, open_tls
+from orbweaver.net.opening import open_identity, open_log, open_params, open_records, open_tls
 from orbweaver.net.ordering import Ordered
 from orbweaver.net.settings import Settings, split_address
 from orbweaver.net.status import ADMIN_PORT, Status, id_text
 from orbweaver.net.status_of import status_of
 from orbweaver.net.subscription import Subscription
+from orbweaver.records.live import LiveRecorder
 
 if TYPE_CHECKING:
     from orbweaver.net.admin import Admin
@@ -65,7 +66,15 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 class NetworkNode:
-    def __init__(self, overlay: type[Overlay], settings: Settings, *, tempo: float = 1.0) -> None:
+    def __init__(
+        self,
+        overlay: type[Overlay],
+        settings: Settings,
+        *,
+        tempo: float = 1.0,
+        recorder: LiveRecorder | None = None,
+    ) -> None:
+        """`recorder` instead of one that writes into the folder of the settings."""
         self.settings = settings
         self._overlay = overlay
         self._params = open_params(overlay, settings)
@@ -78,6 +87,7 @@ class NetworkNode:
         self._started_at = 0.0
         self._upkeep: asyncio.Task[None] | None = None
         self._host: Host | None = None
+        self._recorder = recorder
         self._admin: Admin | None = None
         self.admin_address = ""
         """Where the admin page is, once the node runs; empty without one."""
@@ -94,6 +104,7 @@ class NetworkNode:
             self._overlay, self._params, self.settings, self._identity, self._on_event,
             tls=tls, tempo=self._tempo,
         )  # fmt: skip
+        host.recorder = self._recorder or open_records(self.settings, host.me, self._params)
         self._started_at = time.monotonic()
         self._log = open_log(self.settings, host.now())
         if tls is None:
@@ -173,6 +184,8 @@ class NetworkNode:
             start = self._owed_since(topic, start)
             host.interest[topic] = None
             self._log.remember_subscription(topic, start)
+            if host.recorder is not None:
+                host.recorder.interest(topic, "subscribe")
             host.overlay.subscribe(topic)
         self._since[topic] = min(start, self._since.get(topic, start))
         if start < host.now():
@@ -194,10 +207,14 @@ class NetworkNode:
         if topic not in host.interest:
             check_topic(topic)
             host.interest[topic] = None
+            if host.recorder is not None:
+                host.recorder.interest(topic, "publish")
         self._burst += 1
         if self._burst >= BURST:
             await self._breathe(host)
         event, reach = host.publish(topic, payload)
+        if host.recorder is not None:
+            host.recorder.published(event)
         self._log.put(event, 0, host.now())
         return Receipt((event.publisher, event.epoch, event.topic, event.seq), reach)
 
@@ -251,9 +268,9 @@ class NetworkNode:
 
     # -- events
 
-    def _on_event(self, event: Event, hops: int, age_ms: int) -> None:
+    def _on_event(self, event: Event, hops: int, age_ms: int, pulled: bool = False) -> None:
         """From the overlay."""
-        host = cast(Host, self._host)
+        host: Host = self._host  # type: ignore[assignment]
         now = host.now()
         try:
             if not self._log.put(event, age_ms, now):
@@ -262,14 +279,18 @@ class NetworkNode:
         except ProtocolError:
             host.counters.bad_messages += 1
             return
+        if event.publisher == host.me:
+            return  # of an earlier life: back in the window, but no news to us
         host.counters.delivered += 1
+        if host.recorder is not None:
+            host.recorder.delivered(event, hops, pulled)
         for subscription in self._subscriptions.get(event.topic, ()):
             subscription.offer(event, hops, now)
 
     def _on_caught_up(self, event: Event, hops: int, age_ms: int) -> None:
         """From a neighbour's window."""
         before = self._running().counters.delivered
-        self._on_event(event, hops, age_ms)
+        self._on_event(event, hops, age_ms, pulled=True)
         self._running().counters.caught_up += self._running().counters.delivered - before
 
     def _on_control(self, connection: Connection, message: Ask | Answer) -> None:
@@ -294,6 +315,8 @@ class NetworkNode:
             self._log.forget_subscription(topic)
             self._log.drop_topic(topic)
             host.tick()
+            if host.recorder is not None:
+                host.recorder.interest(topic, "unsubscribe")
             host.overlay.unsubscribe(topic)
 
     def _owed_since(self, topic: Topic, start: int) -> int:
@@ -342,9 +365,12 @@ class NetworkNode:
                     for subscription in self._subscriptions.get(topic, ()):
                         subscription.expire(host.now())
                 self._log.flush()
+                if host.recorder is not None:
+                    host.recorder.flush()
                 if now - second >= 1.0:
                     second = now
                     host.peers.look_after()
+                    host.note()
                     self._log.expire(host.now())
                 if now - catch_up >= self.settings.catch_up_s / self._tempo:
                     catch_up = now

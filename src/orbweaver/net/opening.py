@@ -5,14 +5,20 @@ from __future__ import annotations
 import ssl
 from pathlib import Path
 
+import structlog
+
 from orbweaver.core.errors import UsageError
+from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Seal
 from orbweaver.core.overlay import Overlay
-from orbweaver.core.params import Params, build, describe
+from orbweaver.core.params import Params, build, describe, differing
 from orbweaver.net.eventlog import EventLog
 from orbweaver.net.identity import Identity
 from orbweaver.net.seals import BatchSeal, SealChecker
 from orbweaver.net.settings import Settings
+from orbweaver.records.live import LiveRecorder
+
+log = structlog.get_logger()
 
 
 def open_params(overlay: type[Overlay], settings: Settings) -> Params:
@@ -68,6 +74,17 @@ def open_log(settings: Settings, now: int) -> EventLog:
     folder.mkdir(parents=True, exist_ok=True)
     checker = SealChecker()
     return DurableLog(folder / "window.db", now, bytes_to_seal=checker.check, **limits)
+
+
+def open_records(settings: Settings, node: NodeId, params: Params) -> LiveRecorder | None:
+    if not settings.records:
+        return None
+
+    def trouble(reason: str) -> None:
+        log.warning("records are not written", folder=settings.records, reason=reason)
+
+    folder = Path(settings.records)
+    return LiveRecorder(folder, node, settings.overlay, differing(params), trouble=trouble)
 
 
 def _seal_to_bytes(seal: Seal) -> bytes:

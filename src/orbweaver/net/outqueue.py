@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import cast
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Carrier, Message
@@ -36,14 +35,16 @@ class Parcel:
         self.names: tuple[NodeId, ...] = ()
         self.size = 0
         if message.carries:
-            self.size = len(cast(Carrier, message).event.payload)
+            carrier: Carrier = message  # type: ignore[assignment]
+            self.size = len(carrier.event.payload)
         elif (find := finder(type(message))) is not None:
             self.names = tuple(find(message))
 
     def encode(self, encode: Callable[[Message], bytes]) -> bytes:
         message = self.message
         if message.carries:
-            seal = cast(Carrier, message).event.seal
+            carrier: Carrier = message  # type: ignore[assignment]
+            seal = carrier.event.seal
             if isinstance(seal, BatchSeal):
                 self.seal = seal
         self.data = encode(message)

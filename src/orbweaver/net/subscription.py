@@ -112,7 +112,11 @@ class Subscription:
 
     def offer(self, event: Event, hops: int, now: int) -> None:
         if self.order is None:
-            self._append(event, hops)
+            buffer = self._buffer
+            if len(buffer) < self._room and self._waiting is None:
+                buffer.append((event, hops))  # nearly always
+            else:
+                self._append(event, hops)
             return
         late = self.order.late
         for ready in self.order.offer(event, now):
