@@ -133,9 +133,9 @@ class Recorder:
         if self._rows:
             self.records["relays"].append(now, tally.name, node, message.hops)
 
-    def noticed(self, node: NodeId, interested: bool) -> None:
+    def noticed(self, node: NodeId, interested: bool, notices: int = 1) -> None:
         """A message has arrived that says that there is an event."""
-        self._traffic_of(node)[2 if interested else 3] += 1
+        self._traffic_of(node)[2 if interested else 3] += notices
 
     def _traffic_of(self, node: NodeId) -> list[int]:
         traffic = self._traffic.get(node)
@@ -150,9 +150,9 @@ class Recorder:
         sends = self.records["sends"]
         if len(sends) and sends["time_ms"][-1] == now:
             return
-        for kind in sorted(self.count, key=_wire_name):
+        for kind in sorted(self.count, key=wire_name):
             count = self.count[kind]
-            sends.append(now, _wire_name(kind), kind.purpose, count, self.bytes.get(kind, 0))
+            sends.append(now, wire_name(kind), kind.purpose, count, self.bytes.get(kind, 0))
 
     def states(self, now: int, statuses: Iterable[Mapping[str, int]]) -> None:
         """The status of every node that is up."""
@@ -175,5 +175,5 @@ class Recorder:
         return self.records
 
 
-def _wire_name(kind: type[Message]) -> str:
+def wire_name(kind: type[Message]) -> str:
     return str(kind.__struct_config__.tag)

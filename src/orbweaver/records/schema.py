@@ -125,7 +125,7 @@ TABLES: dict[str, TableSpec] = {
         _table(
             "drops",
             "messages that did not arrive, by reason",
-            reason=("text", "loss, partition or down"),
+            reason=("text", "loss, partition or down; of live nodes, queue or unreachable"),
             count=("int", "messages"),
         ),
     )

@@ -1,0 +1,222 @@
+"""The files of all nodes of a cluster, made into one set of tables.
+
+What each node wrote of itself is merged by time and given to the same recorder that a
+simulation calls, so that a live cluster has the same tables, and every metric is taken of
+them by the same functions. Times count from the first fact of all. They are compared
+between nodes, so the nodes have to be on one machine, or on machines whose clocks agree:
+a latency is the receiver's time less the publisher's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from heapq import merge
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from orbweaver.core.errors import UsageError
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import Carrier, Event
+from orbweaver.records.facts import (
+    AnyFact,
+    Copied,
+    Delivered,
+    Joined,
+    Left,
+    Linked,
+    Missing,
+    Noted,
+    Published,
+    Relayed,
+    Sent,
+    Wanted,
+)
+from orbweaver.records.node_files import Found, find_files, lines, survey
+from orbweaver.records.recorder import Recorder, Records
+
+EVERY_MS = 1000
+MOMENTS_MAX = 1_000_000
+"""Moments at which sends and states are told; more means a clock that was wrong."""
+
+
+class Gathered(msgspec.Struct, frozen=True):
+    """What was found, besides the records."""
+
+    overlay: str
+    params: dict[str, Any]
+    nodes: int
+    lives: int
+    crashes: int
+    """Lives without a last word: killed, or still going on when they were gathered. They end
+    with the last sign of life."""
+    start_ms: int
+    """Since 1970; times in the tables count from here."""
+    end_ms: int
+    """Of the last fact, in the time of the tables."""
+    damaged: int
+    """Lines that cannot be read: those a killed node was about to write."""
+    missing: int
+    """Lines that nodes could not write."""
+    unknown_events: int
+    """Events of which somebody had a copy and whose publication is in no file; what became
+    of them is left out."""
+    pulled: int
+    """Deliveries out of a neighbour's window."""
+    backwards: int
+    """Deliveries before the publication, by clocks that do not agree; taken as no delay."""
+
+
+def gather(
+    folder: Path, every_ms: int = EVERY_MS, start_ms: int | None = None
+) -> tuple[Records, Gathered]:
+    """Of all files below a folder. Sends and states are told every `every_ms`. `start_ms` is
+    when the run began, where somebody knows better than the first fact."""
+    files = find_files(folder)
+    found = survey(files)
+    if len(found.overlays) > 1:
+        raise UsageError(f"{folder} has nodes of several overlays: {', '.join(found.overlays)}")
+    if start_ms is None:
+        start_ms = found.start_ms
+    if (found.end_ms - start_ms) // every_ms > MOMENTS_MAX:
+        days = (found.end_ms - start_ms) / 86_400_000
+        raise UsageError(f"the records of {folder} span {days:.0f} days; are all of one cluster?")
+    cluster = _Cluster(found, start_ms, every_ms)
+    for at, node, fact in merge(*(lines(path) for path in files), key=lambda line: line[0]):
+        if at > found.end_ms:
+            break  # written since the first reading
+        cluster.take(at, node, fact)
+    records = cluster.finish()
+    overlay, params = next(iter(found.overlays.items()), ("", {}))
+    return records, Gathered(
+        overlay, params, len(cluster.nodes), cluster.lives, cluster.crashes, start_ms,
+        found.end_ms - start_ms, found.damaged, cluster.missing, len(cluster.unknown),
+        cluster.pulled, cluster.backwards,
+    )  # fmt: skip
+
+
+@dataclasses.dataclass
+class _Life:
+    """A node while it is up."""
+
+    interest: dict[Topic, None] = dataclasses.field(default_factory=dict)
+    sends: dict[str, Sent] = dataclasses.field(default_factory=dict)
+    notices: tuple[int, int] = (0, 0)
+    drops: dict[str, int] = dataclasses.field(default_factory=dict)
+    status: dict[str, int] = dataclasses.field(default_factory=dict)
+
+
+class _Cluster:
+    """All nodes, fact by fact."""
+
+    def __init__(self, found: Found, start_ms: int, every_ms: int) -> None:
+        self._publications = found.publications
+        self._start_ms = start_ms
+        self._end_ms = found.end_ms - start_ms
+        self._every_ms = every_ms
+        self._next_ms = every_ms
+        self._recorder = Recorder()
+        self._up: dict[NodeId, _Life] = {}
+        self._sends: dict[str, tuple[str, int, int]] = {}
+        self.nodes: dict[NodeId, None] = {}
+        self.lives = self.crashes = self.missing = self.pulled = self.backwards = 0
+        self.unknown: dict[str, None] = {}
+        for at, event in self._publications.values():
+            self._recorder.published(at - start_ms, event)
+
+    def take(self, at: int, node: NodeId, fact: AnyFact | None) -> None:
+        now = at - self._start_ms
+        while self._next_ms < now:
+            self._tell(self._next_ms)
+            self._next_ms += self._every_ms
+        if isinstance(fact, Joined):
+            self._up[node] = _Life()
+            self.nodes[node] = None
+            self.lives += 1
+            self._recorder.node(now, node, "join")
+        elif isinstance(fact, Left):
+            self._end(now, node, "leave")
+        elif fact is None:
+            self.crashes += 1
+            self._end(now, node, "crash")
+        elif isinstance(fact, Wanted):
+            self._want(now, node, fact)
+        elif isinstance(fact, Linked):
+            self._recorder.link(now, node, fact.peer, fact.kind)
+        elif isinstance(fact, Noted):
+            self._note(node, fact)
+        elif isinstance(fact, Missing):
+            self.missing += fact.lines
+        elif not isinstance(fact, Published):
+            self._receive(now, node, fact)
+
+    def finish(self) -> Records:
+        self._tell(self._end_ms)
+        return self._recorder.finish(self._end_ms)
+
+    # -- inside
+
+    def _receive(self, now: int, node: NodeId, fact: Delivered | Relayed | Copied) -> None:
+        recorder = self._recorder
+        if isinstance(fact, Copied):
+            for name, copies in fact.copies.items():
+                if (event := self._event(name)) is not None:
+                    for _ in range(copies):
+                        recorder.carried(now, node, Carrier(event, 1, 0), True)
+            return
+        event = self._event(fact.event)
+        if event is None:
+            return
+        if isinstance(fact, Relayed):
+            recorder.carried(now, node, Carrier(event, fact.hops, 0), False)
+            return
+        published = self._publications[fact.event][0] - self._start_ms
+        self.pulled += fact.pulled
+        self.backwards += now < published
+        recorder.delivered(max(now, published), node, event, fact.hops)
+
+    def _event(self, name: str) -> Event | None:
+        found = self._publications.get(name)
+        if found is None:
+            self.unknown[name] = None
+            return None
+        return found[1]
+
+    def _want(self, now: int, node: NodeId, fact: Wanted) -> None:
+        self._recorder.interest(now, node, fact.topic, fact.kind)
+        if fact.kind == "unsubscribe":
+            self._up[node].interest.pop(fact.topic, None)
+        else:
+            self._up[node].interest[fact.topic] = None
+
+    def _note(self, node: NodeId, fact: Noted) -> None:
+        """Counts are those of one life; what is added is what has grown."""
+        life = self._up[node]
+        for kind, sent in fact.sends.items():
+            before = life.sends.get(kind, Sent(sent.purpose, 0, 0))
+            _, count, size = self._sends.get(kind, (sent.purpose, 0, 0))
+            count += sent.count - before.count
+            self._sends[kind] = (sent.purpose, count, size + sent.bytes - before.bytes)
+            life.sends[kind] = sent
+        if fact.notices is not None:
+            for interested, new, old in zip((True, False), fact.notices, life.notices, strict=True):
+                self._recorder.noticed(node, interested, new - old)
+            life.notices = fact.notices
+        drops = self._recorder.drops
+        for reason, count in fact.drops.items():
+            drops[reason] = drops.get(reason, 0) + count - life.drops.get(reason, 0)
+            life.drops[reason] = count
+        life.status |= fact.status
+
+    def _end(self, now: int, node: NodeId, kind: str) -> None:
+        self._recorder.node(now, node, kind)
+        for topic in self._up.pop(node).interest:
+            self._recorder.interest(now, node, topic, "unsubscribe")
+
+    def _tell(self, now: int) -> None:
+        """Sends and states as they are known by now: the last note of each node."""
+        sends = self._recorder.records["sends"]
+        for kind, (purpose, count, size) in sorted(self._sends.items()):
+            sends.append(now, kind, purpose, count, size)
+        self._recorder.states(now, (life.status for life in self._up.values()))

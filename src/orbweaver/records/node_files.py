@@ -1,0 +1,110 @@
+"""Files of live nodes, read: what a killed node left behind is as good as it gets."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from orbweaver.core.errors import ProtocolError, UsageError
+from orbweaver.core.ids import NodeId
+from orbweaver.core.messages import Event
+from orbweaver.records.facts import (
+    FILE_PREFIX,
+    FILE_SUFFIX,
+    AnyFact,
+    Delivered,
+    Joined,
+    Left,
+    Published,
+    Relayed,
+    decode_fact,
+    event_of,
+)
+
+
+@dataclasses.dataclass
+class Found:
+    """What a first reading of all files finds."""
+
+    publications: dict[str, tuple[int, Event]] = dataclasses.field(default_factory=dict)
+    start_ms: int = 0
+    end_ms: int = 0
+    overlays: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    damaged: int = 0
+
+
+Line = tuple[int, NodeId, AnyFact | None]
+"""When, who, what; None for a life that ends without a last word."""
+
+
+def find_files(folder: Path) -> list[Path]:
+    """Also in folders below: those of several machines."""
+    files = sorted(folder.rglob(f"{FILE_PREFIX}*{FILE_SUFFIX}"))
+    if not files:
+        raise UsageError(
+            f"{folder} has no records of nodes ({FILE_PREFIX}*{FILE_SUFFIX}); a node writes them "
+            "into the folder that its setting 'records' names"
+        )
+    return files
+
+
+def survey(files: Sequence[Path]) -> Found:
+    found = Found()
+    published: list[tuple[int, str]] = []
+    starts = []
+
+    def damaged() -> None:
+        found.damaged += 1
+
+    for path in files:
+        at = 0
+        for at, _, fact in lines(path, damaged):
+            if isinstance(fact, Joined):
+                starts.append(at)
+                found.overlays[fact.overlay] = fact.params
+            elif isinstance(fact, Published):
+                published.append((at, fact.event))
+        found.end_ms = max(found.end_ms, at)
+    if not starts:
+        raise UsageError("no node of these files has begun to run")
+    found.start_ms = min(starts)
+    found.publications = {name: (at, event_of(name)) for at, name in sorted(published)}
+    return found
+
+
+def lines(path: Path, damaged: Callable[[], None] = lambda: None) -> Iterator[Line]:
+    """The facts of one node in order, each life with an end."""
+    node: NodeId | None = None
+    last = 0
+    with path.open("rb") as file:
+        for line in file:
+            if line.isspace():
+                continue
+            try:
+                fact = _read(line)
+            except (msgspec.DecodeError, ProtocolError):
+                damaged()
+                continue
+            at = max(last, fact.at)
+            if isinstance(fact, Joined):
+                if node is not None:
+                    yield last, node, None
+                node = fact.node
+            if node is not None:
+                yield at, node, fact
+            if isinstance(fact, Left):
+                node = None  # what a node says when it has gone is of no matter
+            last = at
+    if node is not None:
+        yield last, node, None
+
+
+def _read(line: bytes) -> AnyFact:
+    fact: AnyFact = decode_fact(line)
+    if isinstance(fact, Published | Delivered | Relayed):
+        event_of(fact.event)
+    return fact
