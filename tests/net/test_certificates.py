@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbweaver.core.errors import ProtocolError, UsageError
@@ -183,34 +183,6 @@ def test_no_certificate_outlives_its_authority(made: Path, tmp_path: Path) -> No
     assert own_certificate(tmp_path).not_after == authority.not_after
 
 
-DATES = st.datetimes(datetime(1971, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))
-
-
-@settings(deadline=None, max_examples=30)
-@example(datetime(2049, 12, 31, 23, tzinfo=UTC), "x" * 64, [])
-@given(DATES, st.text("abcäß 0", min_size=1, max_size=30), st.lists(st.just("h" * 60), max_size=5))
-def test_the_key_and_the_dates_are_read_as_the_library_does(
-    start: datetime, name: str, hosts: list[str]
-) -> None:
-    key = Identity.generate().public_key
-    made = _signed_by_itself(key, name, hosts, start, start + timedelta(days=400))
-    found = parse(made.public_bytes(Encoding.DER))
-    assert found == (key, made.not_valid_before_utc, made.not_valid_after_utc)
-
-
-def _signed_by_itself(
-    key: bytes, name: str, hosts: list[str], start: datetime, end: datetime
-) -> x509.Certificate:
-    """Who signed it makes no difference to how it is read."""
-    from orbweaver.net.certificate_parts import builder, common_name, general_name
-
-    subject = common_name(name)
-    draft = builder(subject, subject, key, start, end).add_extension(
-        x509.SubjectAlternativeName([general_name(host) for host in hosts]), critical=False
-    )
-    return draft.sign(ec.generate_private_key(ec.SECP256R1()), SHA256())
-
-
 class Shows:
     """A TLS connection, as far as it is looked at."""
 
@@ -231,26 +203,6 @@ def test_a_peer_has_to_have_an_ed25519_key(made: Path) -> None:
     other = builder.sign(key, SHA256())
     with pytest.raises(ProtocolError, match="no Ed25519 key"):
         peer_public_key(Shows(other.public_bytes(Encoding.DER)))
-
-
-def der(tag: int, *contents: bytes) -> bytes:
-    data = b"".join(contents)
-    return bytes([tag, 0x82]) + len(data).to_bytes(2, "big") + data
-
-
-@pytest.mark.parametrize(("extra", "fine"), [(b"", True), (b"\0", False)])
-def test_nothing_follows_the_key(extra: bytes, fine: bool) -> None:
-    key = Identity.generate().public_key
-    dates = der(0x30, der(0x17, b"260101000000Z"), der(0x17, b"270101000000Z"))
-    algorithm_and_key = der(0x30, bytes.fromhex("300506032b6570032100"), key, extra)
-    other = der(0x30)
-    fields = (der(0x02, b"\1"), other, other, dates, other, algorithm_and_key)
-    certificate = der(0x30, der(0x30, *fields), other, der(0x03, b"\0"))
-    if fine:
-        assert parse(certificate).public_key == key
-    else:
-        with pytest.raises(ProtocolError, match="no Ed25519 key"):
-            parse(certificate)
 
 
 @settings(deadline=None)

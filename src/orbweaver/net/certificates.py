@@ -18,20 +18,18 @@ Under TLS 1.3 a client is done before the server has looked at the client's cert
 a client that is refused does connect, and then finds the connection at its end: mostly
 without a word, since asyncio closes before the alert that says why has gone out.
 
-Only the standard library is used here, so that a node which runs TLS does not load what is
-needed to make certificates (`orbweaver.net.authority`).
+Certificates are made in `orbweaver.net.authority`.
 """
 
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from orbweaver.core.errors import ProtocolError, UsageError
-from orbweaver.net.identity import PUBLIC_KEY_BYTES, Identity
+from orbweaver.net.identity import Identity
 
 KEY, CERTIFICATE, AUTHORITY = "node.key", "node.pem", "ca.pem"
 
@@ -124,55 +122,19 @@ def _read(path: Path) -> str:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
 
 
-# -- as much of X.509 as is needed (RFC 5280, RFC 8410)
-
-_SEQUENCE, _INTEGER, _VERSION, _UTC_TIME, _TIME = 0x30, 0x02, 0xA0, 0x17, 0x18
-_ED25519_KEY = bytes.fromhex("300506032b6570032100")
-"""The identifier of the algorithm, and the head of a bit string of 32 bytes."""
-
-
 def parse(der: bytes) -> Certificate:
     """The key and the dates of a certificate in DER; a `ProtocolError` if it has none."""
+    # Loaded here, since it takes 18 MB that a node without TLS has no use for.
+    from cryptography import x509
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
     try:
-        ((tag, certificate),) = _items(der)
-        signed_tag, signed = next(_items(certificate))
-        fields = list(_items(signed))
-        if fields[0][0] == _VERSION:
-            fields.pop(0)
-        tags = [tag, signed_tag, *(tag for tag, _ in fields[:6])]
-        if tags != [_SEQUENCE, _SEQUENCE, _INTEGER, *[_SEQUENCE] * 5]:
-            raise ValueError
-        (_, _, _, (_, validity), _, (_, key)) = fields[:6]
-        if not key.startswith(_ED25519_KEY) or len(key) != len(_ED25519_KEY) + PUBLIC_KEY_BYTES:
+        certificate = x509.load_der_x509_certificate(der)
+        key = certificate.public_key()
+        if not isinstance(key, Ed25519PublicKey):
             raise ProtocolError("the peer's certificate has no Ed25519 key")
-        begin, end = (_time(tag, text) for tag, text in _items(validity))
-        return Certificate(key[len(_ED25519_KEY) :], begin, end)
-    except (ValueError, IndexError, StopIteration):
+        begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+        return Certificate(key.public_bytes_raw(), begin, end)
+    except (ValueError, UnsupportedAlgorithm):
         raise ProtocolError("the peer's certificate cannot be read") from None
-
-
-def _items(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The (tag, contents) that follow each other in `data`."""
-    at = 0
-    while at < len(data):
-        tag, size = data[at], data[at + 1]
-        at += 2
-        if size >= 0x80:
-            size_bytes = size & 0x7F
-            if not 1 <= size_bytes <= 3:
-                raise ValueError
-            size = int.from_bytes(data[at : at + size_bytes], "big")
-            at += size_bytes
-        if at + size > len(data):
-            raise ValueError
-        yield tag, data[at : at + size]
-        at += size
-
-
-def _time(tag: int, text: bytes) -> datetime:
-    if tag not in (_UTC_TIME, _TIME):
-        raise ValueError
-    digits = text.decode("ascii")
-    if tag == _UTC_TIME:
-        digits = ("20" if digits < "50" else "19") + digits
-    return datetime.strptime(digits, "%Y%m%d%H%M%SZ").replace(tzinfo=UTC)
