@@ -27,17 +27,30 @@ MEASURED = Path("out/measured")
 
 
 def measure(
-    store: Annotated[Path, typer.Argument(help="A store that `orbweaver sweep` filled.")] = STORE,
+    store: Annotated[
+        Path,
+        typer.Argument(
+            help="A store that `orbweaver sweep` filled; or a folder that `orbweaver gather` or "
+            "`simulate --records-out` wrote, or one with several of these."
+        ),
+    ] = STORE,
     out_folder: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Where the tables go, all or none.")
     ] = MEASURED,
     code: Annotated[
         str | None, typer.Option(help="Runs of this version of the code. [default: this one]")
     ] = None,
+    at: Annotated[
+        float | None,
+        typer.Option(
+            help="Records: when they are looked at, in seconds. [default: the last moment with "
+            "all nodes up]"
+        ),
+    ] = None,
     master: Master = None,
     json: Json = False,
 ) -> None:
-    """Take the metrics of all runs in a store, with their spread over seeds.
+    """Take the metrics of all runs in a store, or of a live cluster, with their spread over seeds.
 
     Writes Parquet tables: `topics` (components, diameter and distances of each topic in
     each run at each snapshot), `values` (metrics of each run), `settings` (means over seeds
@@ -52,7 +65,9 @@ def measure(
         from orbweaver.pipeline.progress import job_progress
     spark = start_spark(master, "measure")
     with job_progress(spark, "measuring"):
-        found = stage(spark, store, out_folder, code)
+        found = stage(
+            spark, store, out_folder, code, at_ms=None if at is None else round(1000 * at)
+        )
     if json:
         print_json(dataclasses.asdict(found) | {"out": str(out_folder)})
         return

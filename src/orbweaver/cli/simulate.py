@@ -99,7 +99,7 @@ def simulate(
         params=parse_settings(set or []),
     )
     spec = build_scenario(plain, str(scenario) if scenario else "options")
-    format = _records_format(records_format)
+    format = read_format(records_format)
     if links_out is not None:
         check_file(links_out)
     if records_out is not None:
@@ -147,7 +147,7 @@ def print_result(run: Run) -> None:
     )
 
 
-def _records_format(text: str | None) -> Format:
+def read_format(text: str | None) -> Format:
     formats = ("parquet", "csv", "jsonl")
     if text is None:
         return default_format()

@@ -30,7 +30,8 @@ from orbweaver.metrics.averages import interval95, mean
 from orbweaver.metrics.summary import graph_metrics
 from orbweaver.metrics.topics import TopicShape, topic_shape
 from orbweaver.pipeline.dataset import count_rows, whole_dataset, write_manifest, write_table
-from orbweaver.pipeline.store import read_runs
+from orbweaver.pipeline.store import read_runs, recorded_runs
+from orbweaver.study.recorded import holds_records
 from orbweaver.study.version import code_version
 
 SHAPES = StructType(
@@ -82,9 +83,19 @@ class Measured:
     tables: dict[str, int]
 
 
-def measure(spark: SparkSession, store: Path, out: Path, code: str | None = None) -> Measured:
-    """Writes a folder with the tables of `TABLES`."""
-    runs = select_runs(read_runs(spark, store), code)
+def measure(
+    spark: SparkSession,
+    store: Path,
+    out: Path,
+    code: str | None = None,
+    at_ms: int | None = None,
+) -> Measured:
+    """Writes a folder with the tables of `TABLES`. What is measured is a store, or records;
+    `at_ms` says when these are looked at."""
+    if holds_records(store):
+        runs = select_runs(recorded_runs(spark, store, at_ms))
+    else:
+        runs = select_runs(read_runs(spark, store), code)
     with whole_dataset(out, TABLES) as folder:
         kept = write_table(runs.drop("looks"), folder, "runs")
         looks = exploded(runs)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +25,8 @@ from pyspark.sql.types import (
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.seeds import derive
+from orbweaver.metrics.snapshot import Snapshot
+from orbweaver.study.recorded import read_recorded
 from orbweaver.study.run import Result
 from orbweaver.study.version import code_version
 from orbweaver.workload.scenario import Scenario
@@ -71,6 +74,26 @@ def read_runs(spark: SparkSession, store: Path) -> DataFrame:
     if not any(store.glob("*.parquet")):
         raise UsageError(f"{store} is no store of runs; 'orbweaver sweep' makes one")
     return spark.read.schema(RUNS).parquet(str(store))
+
+
+def look_rows(looks: Iterable[Snapshot]) -> list[dict[str, Any]]:
+    return [
+        {"time_ms": look.time_ms, "node": node, "topics": sorted(topics), "peers": look.links[node]}
+        for look in looks
+        for node, topics in look.interests.items()
+    ]
+
+
+def recorded_runs(spark: SparkSession, folder: Path, at_ms: int | None = None) -> DataFrame:
+    """Records that a live cluster or a simulation wrote, as rows of a store."""
+    rows = []
+    for run in read_recorded(folder, at_ms):
+        result = run.result
+        key = f"{derive('recorded', result.digest, result.name, result.seed):016x}"
+        text = msgspec.json.encode(result).decode()
+        looks = look_rows(run.looks)
+        rows.append((key, code_version(), result.name, result.seed, "", True, text, "", looks))
+    return spark.createDataFrame(rows, RUNS)
 
 
 def stored_results(spark: SparkSession, store: Path, keys: Iterable[str]) -> dict[str, Result]:

@@ -21,9 +21,16 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.progress import watched_tasks
-from orbweaver.pipeline.store import RUNS, Failure, job_key, stored_failures, stored_results
+from orbweaver.pipeline.store import (
+    RUNS,
+    Failure,
+    job_key,
+    look_rows,
+    stored_failures,
+    stored_results,
+)
 from orbweaver.study.pool import Job
-from orbweaver.study.run import Result, Run, run_scenario
+from orbweaver.study.run import Result, run_scenario
 from orbweaver.study.version import code_version
 from orbweaver.workload.scenario import Scenario
 
@@ -93,17 +100,9 @@ def run_row(key: str, scenario_json: str, seed: int) -> dict[str, Any]:
         row["name"] = scenario.name
         run = run_scenario(scenario, seed)
         result = msgspec.json.encode(run.result).decode()
-        return row | {"ok": True, "result": result, "looks": _looks(run)}
+        return row | {"ok": True, "result": result, "looks": look_rows(run.looks)}
     except Exception:
         return row | {"error": traceback.format_exc()}
-
-
-def _looks(run: Run) -> list[dict[str, Any]]:
-    return [
-        {"time_ms": look.time_ms, "node": node, "topics": sorted(topics), "peers": look.links[node]}
-        for look in run.looks
-        for node, topics in look.interests.items()
-    ]
 
 
 def _runner(

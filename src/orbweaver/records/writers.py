@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import json
 from array import array
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from orbweaver.core.errors import UsageError
 from orbweaver.records.files import whole_folder
@@ -22,13 +23,37 @@ def default_format() -> Format:
     return "parquet" if find_spec("pyarrow") else "csv"
 
 
-def write_records(records: Records, folder: Path, format: Format) -> None:
+ABOUT = "about.jsonl"
+
+
+def write_records(
+    records: Records, folder: Path, format: Format, about: Mapping[str, Any] | None = None
+) -> None:
+    """`about` is what else is to be known of the run; plain values."""
     writer = {"parquet": _write_parquet, "csv": _write_csv, "jsonl": _write_jsonl}[format]
     if format == "parquet" and not find_spec("pyarrow"):
         raise UsageError("writing Parquet needs the lab install: pip install 'orbweaver[lab]'")
     with whole_folder(folder) as target:
         for name, table in records.tables.items():
             writer(table, target / f"{name}.{format}")
+        if about is not None:
+            (target / ABOUT).write_text(json.dumps(about) + "\n", encoding="utf-8")
+
+
+def has_records(folder: Path) -> bool:
+    """Is this a folder that `write_records` wrote?"""
+    return all(any(folder.glob(f"{name}.*")) for name in TABLES)
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    path = folder / ABOUT
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise UsageError(f"{path} is damaged: {error}") from None
+    return found
 
 
 def read_records(folder: Path) -> Records:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -57,18 +58,13 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
     started = time.perf_counter()
     simulation = Simulation(scenario, seed, find(scenario.overlay))
     outcome = simulation.run(progress)
-    times = simulation.snapshot_times()
-    young_ms = scenario.run.young_ms
-    looks = [snapshot(outcome.records, time_ms, young_ms) for time_ms in times]
-    final = looks[-1]
-    metrics = summarise(
-        outcome.records, final, outcome.end_ms, young_ms, times[0], scenario.run.tdi
+    looks, measured = measure_records(
+        outcome.records,
+        simulation.snapshot_times(),
+        outcome.end_ms,
+        scenario.run.young_ms,
+        scenario.run.tdi,
     )
-    snapshots = [
-        {"time_ms": look.time_ms, **_plain(overlay_metrics(look, with_distances=False))}
-        for look in looks
-        if len(looks) > 1
-    ]
     result = Result(
         name=scenario.name,
         overlay=scenario.overlay,
@@ -76,19 +72,35 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
         nodes=simulation.workload.nodes,
         topics=len(simulation.workload.subscriptions.topics),
         seed=seed,
-        digest=outcome.records.digest(),
         wall_seconds=round(time.perf_counter() - started, 3),
         events=outcome.events,
         complete=outcome.complete,
-        metrics=metrics,
-        snapshots=snapshots,
-        degree_histogram=histogram(degrees(final)),
-        states=_states(outcome.records, times[-1]),
-        overhead_histogram=overhead_histogram(outcome.records),
         fingerprint=simulation.scenario.fingerprint(),
         version=__version__,
+        **measured,
     )
     return Run(result, outcome, simulation.workload.subscriptions.labels, looks)
+
+
+def measure_records(
+    records: Records, times: Sequence[int], end_ms: int, young_ms: int = 0, tdi: int = 0
+) -> tuple[list[Snapshot], dict[str, Any]]:
+    """The overlay at these moments, and what a `Result` has to say of records, whichever
+    host wrote them; metrics are those of the last moment."""
+    looks = [snapshot(records, time_ms, young_ms) for time_ms in times]
+    final = looks[-1]
+    return looks, {
+        "digest": records.digest(),
+        "metrics": summarise(records, final, end_ms, young_ms, times[0], tdi),
+        "snapshots": [
+            {"time_ms": look.time_ms, **_plain(overlay_metrics(look, with_distances=False))}
+            for look in looks
+            if len(looks) > 1
+        ],
+        "degree_histogram": histogram(degrees(final)),
+        "states": _states(records, times[-1]),
+        "overhead_histogram": overhead_histogram(records),
+    }
 
 
 def _states(records: Records, time_ms: int) -> dict[str, dict[int, int]]:

@@ -1,0 +1,97 @@
+"""Runs out of records that somebody else wrote: live clusters, or simulations of long ago."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from orbweaver import __version__
+from orbweaver.core.errors import UsageError
+from orbweaver.metrics.snapshot import Snapshot
+from orbweaver.records import Records
+from orbweaver.records.writers import has_records, read_about, read_records
+from orbweaver.study.run import Result, measure_records
+
+
+@dataclasses.dataclass(frozen=True)
+class Recorded:
+    result: Result
+    looks: list[Snapshot]
+
+
+def read_recorded(folder: Path, at_ms: int | None = None) -> list[Recorded]:
+    """The run whose records are in a folder, or those in the folders in it, which then count
+    as repetitions of each other where they are of one overlay with the same parameters."""
+    name = folder.resolve().name
+    return [
+        recorded(read_records(f), read_about(f), name, number, at_ms)
+        for number, f in enumerate(_folders(folder))
+    ]
+
+
+def holds_records(folder: Path) -> bool:
+    return bool(_folders(folder))
+
+
+def _folders(folder: Path) -> list[Path]:
+    return [f for f in (folder, *sorted(folder.glob("*/"))) if has_records(f)]
+
+
+def recorded(
+    records: Records,
+    about: Mapping[str, Any],
+    name: str,
+    number: int = 0,
+    at_ms: int | None = None,
+) -> Recorded:
+    """Measured at a moment; without one, at the last at which the cluster was whole."""
+    if not len(records["nodes"]):
+        raise UsageError(f"{name}: no node was ever up")
+    end_ms = about.get("end_ms") or _end_ms(records)
+    time_ms = whole_ms(records, end_ms) if at_ms is None else at_ms
+    looks, measured = measure_records(records, [time_ms], end_ms)
+    overlay, params = about.get("overlay", ""), about.get("params", {})
+    named = msgspec.json.encode([name, overlay, params], order="deterministic")
+    result = Result(
+        name=name,
+        overlay=overlay,
+        params=params,
+        nodes=len(set(records["nodes"]["node"])),
+        topics=len(set(records["interests"]["topic"])),
+        seed=number,
+        wall_seconds=end_ms / 1000,
+        events=0,
+        complete=True,
+        fingerprint=blake2b(named, digest_size=16).hexdigest(),
+        version=__version__,
+        **measured,
+    )
+    return Recorded(result, looks)
+
+
+def whole_ms(records: Records, end_ms: int) -> int:
+    """The last moment at which as many nodes were up as ever, before the first of them was
+    stopped; one at which states were noted, if there is any."""
+    up = most = since = 0
+    until = end_ms
+    for time, _, kind in records["nodes"].rows():
+        if kind == "join":
+            up += 1
+            if up >= most:
+                most, since, until = up, time, end_ms
+        else:
+            if up == most:
+                until = max(since, time - 1)
+            up -= 1
+    noted: Sequence[int] = records["states"]["time_ms"]
+    return max((time for time in noted if since <= time <= until), default=until)
+
+
+def _end_ms(records: Records) -> int:
+    tables = (table for name, table in records.tables.items() if "time_ms" in table.columns)
+    return max(max(table["time_ms"], default=0) for table in tables)
