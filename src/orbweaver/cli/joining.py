@@ -14,6 +14,7 @@ import typer
 
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.core.params import describe
+from orbweaver.net.opening import open_params
 from orbweaver.net.settings import PORT, Settings, make_settings, read_settings, split_address
 from orbweaver.overlays.catalog import find
 
@@ -76,7 +77,7 @@ def assemble(
         _put(plain, name, value)
     plain.setdefault("listen", _listen_for(plain.get("join", ())))
     settings = make_settings(plain)
-    find(settings.overlay)
+    open_params(find(settings.overlay), settings)
     for address in settings.join:
         split_address(address, PORT)
     split_address(settings.listen)

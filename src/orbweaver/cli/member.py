@@ -1,0 +1,25 @@
+"""A process of `orbweaver swarm`: `python -m orbweaver.cli.member`, with its plan on stdin."""
+
+from __future__ import annotations
+
+import sys
+
+from orbweaver.cli.loops import run
+from orbweaver.core.errors import UsageError
+from orbweaver.net.logs import configure_logs
+from orbweaver.net.swarm.member import live
+from orbweaver.net.swarm.words import decode_plan
+from orbweaver.overlays.catalog import find
+
+
+def main() -> None:
+    plan = decode_plan(sys.stdin.buffer.readline())
+    configure_logs(level="warning")
+    try:
+        run(live(find(plan.settings["overlay"]), plan), plan.fast)
+    except UsageError as error:
+        sys.exit(f"orbweaver: {error}")
+
+
+if __name__ == "__main__":
+    main()

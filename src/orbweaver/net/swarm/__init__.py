@@ -1,0 +1,1 @@
+"""Many nodes on one machine, each a process, under a common load."""

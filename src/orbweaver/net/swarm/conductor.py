@@ -1,0 +1,93 @@
+"""A swarm from its start to its end: weave, publish, wait for the last event, leave."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from orbweaver.net.swarm.children import Children
+from orbweaver.net.swarm.ledger import Ledger
+from orbweaver.net.swarm.words import GO, HUSH, REPORT_S, Plan
+
+WEAVE_S = 20.0
+"""How long links may go on changing before publications begin all the same."""
+STEADY = 4
+"""So many reports in a row with the same number of links are taken for an overlay."""
+LAST_S = 20.0
+"""How long the last events may take: catching up goes round in five seconds."""
+
+
+class Swarm:
+    def __init__(self, command: Sequence[str], plans: Sequence[Plan], folder: Path) -> None:
+        """`folder` gets the logs, and a file with the admin pages."""
+        self.plans = plans
+        self.ledger = Ledger(plans)
+        self.state = "starting"
+        self.begun_at = time.monotonic()
+        self.seconds = 0.0
+        """For how long there have been publications."""
+        self.admin_file = folder / "admin.txt"
+        logs = folder / "log"
+        logs.mkdir(exist_ok=True)
+        self.children = Children(command, logs, self.ledger.reports.__setitem__, plans[0].seed)
+
+    async def __aenter__(self) -> Swarm:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.state = "leaving"
+        await self.children.stop()
+
+    async def start(self, at_once: int) -> None:
+        ready = await self.children.start(self.plans, at_once)
+        lines = [f"{member.admin}  # node {i}, {member.id}" for i, member in enumerate(ready)]
+        self.admin_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    async def weave(self) -> None:
+        """Until links no longer come and go."""
+        self.state = "weaving"
+        steady, before = 0, -1
+
+        def woven() -> bool:
+            nonlocal steady, before
+            links = self.ledger.links()
+            same = sum(links) == before and len(links) == len(self.plans) and min(links) > 0
+            steady, before = steady + 1 if same else 0, sum(links)
+            return steady >= STEADY
+
+        if len(self.plans) > 1:
+            await _until(woven, WEAVE_S)
+
+    async def publish(self, seconds: float | None) -> None:
+        """For so long, or until cancelled."""
+        self.state = "publishing"
+        self.ledger.begin()
+        self.children.tell(GO)
+        begun = time.monotonic()
+        try:
+            while seconds is None or self.seconds < seconds:
+                await asyncio.sleep(min(0.1, seconds or 0.1))
+                self.seconds = time.monotonic() - begun
+        finally:
+            self.children.tell(HUSH)
+            self.ledger.end()
+
+    async def finish(self) -> None:
+        """Until everything has arrived, or can hardly arrive any more."""
+        self.state = "waiting for the last"
+        await asyncio.sleep(2 * REPORT_S)  # what was published just now is reported by then
+        await _until(lambda: self.ledger.missing == 0, LAST_S)
+
+
+async def _until(done: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not done() and time.monotonic() < deadline:
+        await asyncio.sleep(REPORT_S)
