@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbweaver.core.messages import Event
-from orbweaver.gossip.streams import EventCache, Held, Stream
+from orbweaver.gossip.streams import GAPS_MAX, EventCache, Held, Stream
 
 seqs = st.lists(st.integers(0, 40))
 
@@ -22,14 +22,16 @@ def test_a_stream_remembers_like_a_set(settled):
     assert {seq for seq in range(50) if stream.seen(seq)} == set(settled)
     assert stream.next_seq == min(set(range(50)) - set(settled))
     assert stream.highest() == max(settled, default=-1)
-    assert all(seq > stream.next_seq for seq in stream.ahead)
+    edges = list(stream.ahead)
+    assert edges == sorted(set(edges))
+    assert all(edge > stream.next_seq for edge in edges)
 
 
 @settings(deadline=None)
 @given(st.permutations(range(20)))
 def test_a_complete_stream_takes_no_space(order):
     stream = stream_of(order)
-    assert (stream.next_seq, stream.ahead) == (20, set())
+    assert (stream.next_seq, len(stream.ahead)) == (20, 0)
 
 
 @settings(deadline=None)
@@ -43,6 +45,39 @@ def test_missing_is_what_is_not_settled_within_the_window(settled, upto, window)
     # What is before the window has been given up, and is not asked for again.
     assert all(stream.seen(seq) for seq in range(upto - window + 1))
     assert stream.missing_up_to(upto, 1000) == missing
+
+
+@settings(deadline=None)
+@given(seqs, st.integers(-5, 60), st.integers(1, 50))
+def test_a_number_that_may_be_made_up_settles_nothing(settled, upto, window):
+    stream = stream_of(settled)
+    first = max(0, upto - window + 1)
+    missing = [seq for seq in range(first, upto + 1) if seq not in settled]
+    assert stream.gaps_up_to(upto, window) == missing
+    assert {seq for seq in range(50) if stream.seen(seq)} == set(settled)
+
+
+@settings(deadline=None)
+@given(seqs, st.integers(-5, 60), seqs)
+def test_what_is_given_up_counts_as_seen(settled, below, later):
+    stream = stream_of(settled)
+    stream.give_up_below(below)
+    for seq in later:
+        stream.settle(seq)
+    assert {s for s in range(70) if stream.seen(s)} == {*settled, *later, *range(below)}
+
+
+def test_a_gap_costs_the_same_however_long_ago_it_was():
+    stream = stream_of(range(100_000, 200_000))
+    assert (stream.next_seq, list(stream.ahead)) == (0, [100_000, 200_000])
+
+
+def test_a_stream_full_of_gaps_stays_small():
+    stream = stream_of(range(1, 100_000, 2))
+    assert len(stream.ahead) == 2 * GAPS_MAX
+    assert stream.seen(99_999)
+    assert not stream.seen(99_998), "the newest gaps are those that may still be filled"
+    assert stream.seen(2), "the oldest are given up"
 
 
 class Patient(Stream):
@@ -70,6 +105,37 @@ def put(cache, entry):
 
 def held(topic="t", publisher=1, seq=0, epoch=0):
     return Held(Event(topic, publisher, epoch, seq), hops=2, age_ms=30, since=100)
+
+
+def test_all_topics_together_are_bounded_and_give_way_in_turn(monkeypatch):
+    monkeypatch.setattr(EventCache, "EVENTS_MAX", 10)
+    cache = EventCache(size=4)
+    for seq in range(4):
+        put(cache, held("honest", seq=seq))
+    for number in range(100):
+        put(cache, held(f"spam {number}"))
+        put(cache, held("honest", seq=4 + number))
+        kept = [h for topic in cache.topics() for h in cache._held[topic].values()]
+        assert cache._events == len(kept) <= 10
+    assert cache.get((1, 0, "honest"), 103), "many topics do not push out another's newest"
+
+
+def test_payload_is_bounded_too(monkeypatch):
+    monkeypatch.setattr(EventCache, "BYTES_MAX", 1000)
+    cache = EventCache(size=64)
+    for number in range(50):
+        put(cache, Held(Event(f"t{number % 7}", 1, 0, number, bytes(100)), 1, 0, 0))
+        assert cache._bytes <= 1000
+    for number in range(7):
+        cache.drop_topic(f"t{number}")
+    assert (cache._bytes, cache._events) == (0, 0)
+
+
+def test_the_same_event_twice_counts_once():
+    cache = EventCache(size=3)
+    for _ in range(5):
+        put(cache, held("t"))
+    assert cache._events == 1
 
 
 def test_an_event_grows_older_while_it_is_held():
