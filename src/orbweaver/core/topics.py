@@ -75,6 +75,11 @@ class TopicTable:
     def bit(self, topic: Topic) -> int:
         return 1 << self.number(topic)
 
+    def mask(self, topic: Topic) -> int:
+        """The same for a topic that somebody else names; 0 if nobody is known to want it."""
+        number = self._numbers.get(topic)
+        return 0 if number is None else 1 << number
+
     def name(self, number: int) -> Topic:
         return self._names[number]
 

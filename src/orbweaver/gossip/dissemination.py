@@ -12,11 +12,15 @@ shows what is missing of it. After a burst the newest numbers are announced once
 all links, so that the last event is not lost in silence; and to a new link, so that what
 was published before the overlay formed is not lost either. No clocks are compared: an
 event carries its age, and a node is given nothing older than its own subscription.
+
+Events are signed where it matters, but what is said about them is not. So an announcement
+makes a node ask and settles nothing, and what is remembered of what peers say is bounded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from heapq import heappop, heappush
 from typing import Any, ClassVar
 
 import msgspec
@@ -70,12 +74,14 @@ class Prune(Message, frozen=True, gc=False, tag="prune"):
 class Missing:
     """An event known to exist: whom to ask, and how often we have."""
 
-    __slots__ = ("due", "holders", "tries")
+    __slots__ = ("asked", "due", "floor", "holders")
 
-    def __init__(self, due: int, holder: NodeId) -> None:
+    def __init__(self, due: int, holder: NodeId, floor: int) -> None:
         self.due = due
         self.holders = [holder]
-        self.tries = 0
+        self.floor = floor
+        """What comes before it was too old to ask for."""
+        self.asked: list[NodeId] = []
 
 
 class Dissemination:
@@ -97,6 +103,14 @@ class Dissemination:
     RELAY_AGE_MS = 10_000
     """Events this young are pulled even by those who want them only to pass them on: while
     an overlay forms, the way to a subscriber may lead over a node that came later."""
+    STREAMS_MAX = 1 << 17
+    """Streams remembered; whoever has a key can begin as many as it likes."""
+    MISSING_OF_PEER = 1 << 12
+    """Events looked for at one time because one peer said that there are such."""
+    MISSING_MAX = 1 << 16
+    """In all."""
+    GRAFTED_MAX = 4 * CACHE_SIZE
+    """Events looked up for one GRAFT."""
 
     def __init__(self, context: Context, peers: Mapping[NodeId, Interest]) -> None:
         """`peers` is the live map of neighbours and their interests."""
@@ -111,6 +125,12 @@ class Dissemination:
         self._to_announce: dict[NodeId, dict[StreamId, int]] = {}
         self._to_summarise: dict[StreamId, int] = {}
         self._missing: dict[tuple[StreamId, int], Missing] = {}
+        self._missing_of: dict[StreamId, dict[int, None]] = {}
+        """The same numbers, by stream."""
+        self._told_by: dict[NodeId, int] = {}
+        """How many of them are looked for because of each peer."""
+        self._dues: list[tuple[int, tuple[StreamId, int]]] = []
+        """A heap of when they are due, with some that are so no longer."""
 
     # -- what the overlay asks for
 
@@ -126,8 +146,8 @@ class Dissemination:
         self._subscribed_at.pop(topic, None)
         self._cache.drop_topic(topic)
         self._lazy.pop(topic, None)
-        for key in [k for k in self._missing if k[0][2] == topic]:
-            del self._missing[key]
+        for stream, seq in [k for k in self._missing if k[0][2] == topic]:
+            self._found(stream, seq)
 
     def publish(self, topic: Topic, payload: bytes) -> Event:
         seq = self._next_seq.get(topic, 0)
@@ -143,7 +163,7 @@ class Dissemination:
         signs = []
         now = self._context.outbox.now()
         for topic in self._cache.topics():
-            if self._context.topics.bit(topic) & interest.mask:
+            if self._context.topics.mask(topic) & interest.mask:
                 for stream, held in self._cache.newest(topic).items():
                     signs.append(Sign(stream, held.event.seq, held.age_at(now)))
         if signs:
@@ -163,35 +183,41 @@ class Dissemination:
         if stream is None:
             stream = self._stream(key)
         if stream.seen(seq) or event.publisher == self._context.me:
-            if sender in self._peers and not self._is_lazy(event.topic, sender):
+            if sender in self._peers and sender not in self._lazy.get(event.topic, ()):
                 self._make_lazy(event.topic, sender)
                 self._context.outbox.send(sender, Prune(event.topic))
             return
+        if self._missing and (looked_for := self._found(key, seq)) is not None:
+            stream.give_up_below(looked_for.floor)
         stream.settle(seq)
-        if self._missing:
-            self._missing.pop((key, seq), None)
         if self._lazy:
             self._make_eager(event.topic, sender)
         if self._wants(event.topic, message.age_ms):
             self._context.outbox.deliver(event, message.hops)
         now = self._context.outbox.now()
         self._spread(Held(event, message.hops, message.age_ms, now), key, sender)
-        if stream.next_seq <= seq:
+        if stream.next_seq <= seq and self._cares(event.topic):
+            stream.give_up_below(seq - self.CACHE_SIZE)
             self._note_missing(key, seq - 1, sender)
+            self._arm_graft(now)
 
     def on_announce(self, sender: NodeId, message: Announce) -> None:
+        noted = False
         for sign in message.signs:
             stream = self._streams.get(sign.stream)
             if stream is not None and sign.seq < stream.next_seq:
                 continue  # nearly always: all of it is here
-            if sign.age_ms <= self._age_ms_max(sign.stream[2]):
-                self._note_missing(sign.stream, sign.seq, sender)
+            topic = sign.stream[2]
+            if self._cares(topic) and sign.age_ms <= self._age_ms_max(topic):
+                noted = self._note_missing(sign.stream, sign.seq, sender) or noted
+        if noted:
+            self._arm_graft(self._context.outbox.now())
 
     def on_graft(self, sender: NodeId, message: Graft) -> None:
         now = self._context.outbox.now()
         self._make_eager(message.stream[2], sender)
         below = 0
-        for seq in message.seqs:
+        for seq in dict.fromkeys(message.seqs[: self.GRAFTED_MAX]):
             held = self._cache.get(message.stream, seq)
             if held is None:
                 continue  # somebody else may still keep it
@@ -204,12 +230,16 @@ class Dissemination:
             self._context.outbox.send(sender, Gone(message.stream, below))
 
     def on_gone(self, sender: NodeId, message: Gone) -> None:
-        for key in [k for k in self._missing if k[0] == message.stream and k[1] < message.below]:
-            del self._missing[key]
-            self._stream(message.stream).settle(key[1])
+        key, stream = message.stream, self._streams.get(message.stream)
+        for seq in [s for s in self._missing_of.get(key, ()) if s < message.below]:
+            if sender in self._missing[key, seq].asked:
+                self._found(key, seq)
+                # Of what nobody has shown to be in the past, it may say so only for now.
+                if stream is not None and seq < stream.highest():
+                    stream.settle(seq)
 
     def on_prune(self, sender: NodeId, message: Prune) -> None:
-        if sender in self._peers:
+        if sender in self._peers and self._cares(message.topic):
             self._make_lazy(message.topic, sender)
 
     # -- timers
@@ -234,8 +264,8 @@ class Dissemination:
         self._to_summarise = {s: rounds - 1 for s, rounds in recent if rounds > 1}
         newest = [(s, self._streams[s].highest()) for s, _ in recent if s in self._streams]
         # The same signs for everybody; only whom they concern is asked for each peer.
-        bit = self._context.topics.bit
-        signs = [(bit(sign.stream[2]), sign) for sign in self._signs(newest)]
+        mask_of = self._context.topics.mask
+        signs = [(mask_of(sign.stream[2]), sign) for sign in self._signs(newest)]
         for peer, interest in self._peers.items():
             mask = interest.mask
             news = [sign for topic, sign in signs if mask & topic]
@@ -255,13 +285,15 @@ class Dissemination:
             # Those who showed that they have it, or anybody once they are gone.
             holders = [peer for peer in missing.holders if peer in self._peers]
             holders = holders or self._on_topic(stream[2]) or missing.holders
-            missing.tries += 1
-            if missing.tries > self.TRIES_MAX or self._age_ms_max(stream[2]) < 0:
+            tries = len(missing.asked) + 1
+            if tries > self.TRIES_MAX or not self._cares(stream[2]):
                 # Given up for now; the next sign of the stream brings it up again.
-                del self._missing[key]
+                self._found(stream, seq)
                 continue
-            missing.due = now + self.GRAFT_MS * missing.tries
-            holder = holders[(missing.tries - 1) % len(holders)]
+            missing.due = now + self.GRAFT_MS * tries
+            heappush(self._dues, (missing.due, key))
+            holder = holders[(tries - 1) % len(holders)]
+            missing.asked.append(holder)
             asks.setdefault((holder, stream), []).append(seq)
         for (holder, stream), seqs in asks.items():
             self._make_eager(stream[2], holder)
@@ -274,6 +306,8 @@ class Dissemination:
     def _stream(self, key: StreamId) -> Stream:
         stream = self._streams.get(key)
         if stream is None:
+            if len(self._streams) >= self.STREAMS_MAX:
+                del self._streams[next(iter(self._streams))]
             stream = self._streams[key] = Stream()
         return stream
 
@@ -310,34 +344,65 @@ class Dissemination:
             return False
         return age_ms <= self._context.outbox.now() - since + AGE_SLACK_MS
 
+    def _cares(self, topic: Topic) -> bool:
+        """Subscribed to, or published on."""
+        return topic in self._subscribed_at or topic in self._next_seq
+
     def _age_ms_max(self, topic: Topic) -> int:
-        """How old an event may be to be worth pulling; negative without any interest."""
+        """How old an event may be to be worth pulling."""
         since = self._subscribed_at.get(topic)
         if since is None:
-            return self.RELAY_AGE_MS if topic in self._next_seq else -1
+            return self.RELAY_AGE_MS
         subscribed_ms = self._context.outbox.now() - since + AGE_SLACK_MS
         return max(subscribed_ms, self.RELAY_AGE_MS)
 
     def _on_topic(self, topic: Topic) -> list[NodeId]:
-        bit = self._context.topics.bit(topic)
+        bit = self._context.topics.mask(topic)
         return [peer for peer, interest in self._peers.items() if interest.mask & bit]
 
-    def _note_missing(self, key: StreamId, seq: int, holder: NodeId) -> None:
-        if key[0] == self._context.me or self._age_ms_max(key[2]) < 0:
-            return
-        now = self._context.outbox.now()
-        for gap in self._stream(key).missing_up_to(seq, self.CACHE_SIZE):
+    def _note_missing(self, key: StreamId, seq: int, holder: NodeId) -> bool:
+        """The holder has said, or shown, that there are events up to this number. Whether
+        anything is to be looked for now."""
+        if key[0] == self._context.me:
+            return False
+        due = self._context.outbox.now() + self.GRAFT_MS
+        stream = self._streams.get(key) or Stream()
+        for gap in stream.gaps_up_to(seq, self.CACHE_SIZE):
             missing = self._missing.get((key, gap))
             if missing is None:
-                self._missing[(key, gap)] = Missing(now + self.GRAFT_MS, holder)
+                told = self._told_by.get(holder, 0)
+                if told >= self.MISSING_OF_PEER or len(self._missing) >= self.MISSING_MAX:
+                    break
+                self._told_by[holder] = told + 1
+                self._missing_of.setdefault(key, {})[gap] = None
+                self._missing[key, gap] = Missing(due, holder, seq - self.CACHE_SIZE + 1)
+                heappush(self._dues, (due, (key, gap)))
             elif holder not in missing.holders:
                 missing.holders.append(holder)
-        self._arm_graft(now)
+        return True
+
+    def _found(self, key: StreamId, seq: int) -> Missing | None:
+        """It is looked for no longer, if it was."""
+        missing = self._missing.pop((key, seq), None)
+        if missing is not None:
+            numbers, holder = self._missing_of[key], missing.holders[0]
+            del numbers[seq]
+            if not numbers:
+                del self._missing_of[key]
+            self._told_by[holder] -= 1
+            if not self._told_by[holder]:
+                del self._told_by[holder]
+        return missing
 
     def _arm_graft(self, now: int) -> None:
-        if self._missing:
-            due = min(missing.due for missing in self._missing.values())
-            self._context.outbox.set_timer(self.TIMER_GRAFT, max(1, due - now))
+        dues = self._dues
+        while dues:
+            due, key = dues[0]
+            missing = self._missing.get(key)
+            if missing is not None and missing.due == due:
+                self._context.outbox.set_timer(self.TIMER_GRAFT, max(1, due - now))
+                return
+            heappop(dues)
 
     def _signs(self, news: Iterable[tuple[StreamId, int]]) -> list[Sign]:
         """Of those events that are still in the cache."""
@@ -349,11 +414,10 @@ class Dissemination:
                 signs.append(Sign(stream, seq, held.age_at(now)))
         return signs
 
-    def _is_lazy(self, topic: Topic, peer: NodeId) -> bool:
-        return peer in self._lazy.get(topic, ())
-
     def _make_lazy(self, topic: Topic, peer: NodeId) -> None:
         """What was pushed over the link before may have been lost: announce it."""
+        if not self._cares(topic):
+            return
         lazy = self._lazy.setdefault(topic, set())
         if peer not in lazy:
             lazy.add(peer)

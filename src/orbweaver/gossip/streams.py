@@ -33,14 +33,19 @@ class Stream:
         self.ahead = NONE
 
     def seen(self, seq: int) -> bool:
-        return seq < self.next_seq or bisect_right(self.ahead, seq) % 2 == 1
+        if seq < self.next_seq:
+            return True
+        return bool(self.ahead) and bisect_right(self.ahead, seq) % 2 == 1
 
     def settle(self, seq: int) -> None:
         """Mark as seen (or as given up)."""
-        if seq > self.next_seq:
+        if seq == self.next_seq:
+            if self.ahead:
+                self.give_up_below(seq + 1)
+            else:
+                self.next_seq = seq + 1
+        elif seq > self.next_seq:
             self._settle_ahead(seq)
-        elif seq == self.next_seq:
-            self.give_up_below(seq + 1)
 
     def highest(self) -> int:
         return (self.ahead[-1] if self.ahead else self.next_seq) - 1
