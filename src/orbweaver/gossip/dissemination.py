@@ -315,7 +315,7 @@ class Dissemination:
         event = held.event
         outbox = self._context.outbox
         self._cache.put(held, stream)
-        bit = self._context.topics.bit(event.topic)
+        bit = self._context.topics.mask(event.topic)
         lazy = self._lazy.get(event.topic, ())
         push: Push | None = None
         for peer, interest in self._peers.items():
