@@ -122,4 +122,6 @@ def _put(plain: dict[str, Any], name: str, value: Any) -> None:
         plain["params"] = {**plain.get("params", {}), name: value}
     else:
         hint = nearest(name, settings | params)
+        if hint.startswith("known"):  # too many to be of use here
+            hint = f"see `node --print-config` and `overlays {overlay.name}`"
         raise UsageError(f"--set: neither a node nor {overlay.name} has '{name}': {hint}")

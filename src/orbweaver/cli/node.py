@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import structlog
 import typer
 from rich.text import Text
@@ -33,6 +34,8 @@ from orbweaver.net.status import ADMIN_HOST
 from orbweaver.net.subscription import Subscription
 from orbweaver.overlays.catalog import find
 
+BESIDE = "beside"
+"""The port after that of the node, so that several on one machine have each their own."""
 DEFAULTS = {"listen": f"127.0.0.1:{PORT}", "admin": f"{ADMIN_HOST}:{PORT + 1}"}
 """Where they are not those of `Settings`."""
 
@@ -93,7 +96,7 @@ def node(
         return
     said = {"overlay": overlay, "listen": listen, "join": join, "tls": tls, "state": state}
     said["admin"] = "" if admin == "none" else admin
-    settings = assemble(config, said, set, {"listen": DEFAULTS["listen"], "admin": "beside"})
+    settings = assemble(config, said, set, {"listen": DEFAULTS["listen"], "admin": BESIDE})
     settings = _place_admin(settings)
     topics = [check_topic(topic) for topic in subscribe or []]
     _configure_logs(log_format, log_level)
@@ -101,23 +104,20 @@ def node(
 
 
 async def _run(settings: Settings, topics: list[str], talk: bool) -> None:
-    node = NetworkNode(find(settings.overlay), settings)
     try:
-        await node.start()
-        readers = [asyncio.create_task(_read(await node.subscribe(topic))) for topic in topics]
-        if talk:
-            _introduce(node)
-        try:
-            await asyncio.Event().wait()
-        finally:
-            for reader in readers:
-                reader.cancel()
+        async with NetworkNode(find(settings.overlay), settings) as node:
+            readers = [asyncio.create_task(_read(await node.subscribe(topic))) for topic in topics]
+            if talk:
+                _introduce(node)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                for reader in readers:
+                    reader.cancel()
+                if talk:
+                    err.print("leaving")
     except UsageError as error:
         raise _with_hint(error) from None
-    finally:
-        await node.stop()
-        if talk:
-            err.print("left in good order")
 
 
 async def _read(subscription: Subscription) -> None:
@@ -148,13 +148,10 @@ def _introduce(node: NetworkNode) -> None:
 
 
 def _place_admin(settings: Settings) -> Settings:
-    """The port after that of the node, so that several on one machine have each their own."""
-    if settings.admin != "beside":
+    if settings.admin != BESIDE:
         return settings
     _, port = split_address(settings.listen)
-    import msgspec
-
-    address = join_address(ADMIN_HOST, port + 1 if port else 0)
+    address = join_address(ADMIN_HOST, (port + 1) % 65536 if port else 0)
     return msgspec.structs.replace(settings, admin=address)
 
 

@@ -67,7 +67,8 @@ class Admin:
                 (str(address[0]), int(address[1])), family=family, backlog=CONNECTIONS_MAX
             )
         except (OSError, OverflowError, UnicodeError) as error:
-            reason = getattr(error, "strerror", None) or error
+            reason = getattr(error, "strerror", None) or str(error)
+            reason = reason.partition(" (while attempting")[0]  # the address, once more
             raise UsageError(f"the admin page cannot listen on {host}:{port}: {reason}") from None
         listening.setblocking(False)
         bound = listening.getsockname()

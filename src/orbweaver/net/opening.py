@@ -42,7 +42,7 @@ def open_identity(settings: Settings) -> Identity:
     if path.exists():
         return Identity.load(path)
     identity = Identity.generate()
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(path.parent)
     identity.save(path)
     return identity
 
@@ -71,7 +71,7 @@ def open_log(settings: Settings, now: int) -> EventLog:
     from orbweaver.net.durable import DurableLog
 
     folder = Path(settings.state)
-    folder.mkdir(parents=True, exist_ok=True)
+    _make_folder(folder)
     checker = SealChecker()
     return DurableLog(folder / "window.db", now, bytes_to_seal=checker.check, **limits)
 
@@ -89,3 +89,10 @@ def open_records(settings: Settings, node: NodeId, params: Params) -> LiveRecord
 
 def _seal_to_bytes(seal: Seal) -> bytes:
     return seal.data if isinstance(seal, BatchSeal) else b""
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from None
