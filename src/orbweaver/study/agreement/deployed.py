@@ -1,0 +1,145 @@
+"""A play on real nodes: sockets of this machine, all nodes in this process.
+
+Delays are put between a node's gate, which has checked a message, and its overlay. Nodes
+get keys whose ids are in the order of the play's numbers, and stand on the same places of
+the ring as the simulator's, so that what depends on ids is the same too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+from orbweaver.core.errors import ProtocolError
+from orbweaver.core.ids import NodeId
+from orbweaver.core.messages import Message
+from orbweaver.core.params import differing
+from orbweaver.core.seeds import sample
+from orbweaver.gossip.identifiers import PLACE_OF_NODE
+from orbweaver.net.identity import Identity
+from orbweaver.net.node import NetworkNode
+from orbweaver.net.opening import open_params
+from orbweaver.net.settings import Settings
+from orbweaver.overlays.catalog import find
+from orbweaver.records import Records
+from orbweaver.records.gather import Gathered, gather
+from orbweaver.records.live import LiveRecorder, wall_clock_ms
+from orbweaver.study.agreement.play import Play
+
+AFTER_S = 3.0
+"""The nodes go on for so long after the end, so that the counts of the end are written."""
+LATE_S = 0.05
+"""How often it is looked how late the loop is."""
+
+
+class Deployed:
+    """One run of a play."""
+
+    def __init__(
+        self, play: Play, folder: Path, clock_ms: Callable[[], int] = wall_clock_ms
+    ) -> None:
+        """Keys and records go into the folder; `clock_ms` must run with the loop's clock."""
+        self._play = play
+        self._folder = folder
+        self._clock_ms = clock_ms
+        self._chance = Random()
+        identities = [Identity.generate() for _ in play.interests]
+        self._identities = sorted(identities, key=lambda identity: identity.node)
+        self._number = {one.node: i for i, one in enumerate(self._identities)}
+        self._nodes: list[NetworkNode] = []
+        self._start_ms = 0
+        self._late: list[float] = []
+        self._wrong: list[str] = []
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        play = self._play
+        with self._places():
+            lateness = asyncio.create_task(self._watch())
+            try:
+                self._start_ms = self._clock_ms()
+                start = loop.time()
+                for number in range(len(play.interests)):
+                    await self._join(number)
+                payload = bytes(play.scenario.publish.payload_bytes)
+                for time_ms, number, topic in play.publications:
+                    await asyncio.sleep(start + time_ms / 1000 - loop.time())
+                    await self._nodes[number].publish(topic, payload)
+                await asyncio.sleep(start + play.end_ms / 1000 + AFTER_S - loop.time())
+            finally:
+                lateness.cancel()
+                await asyncio.gather(*(node.stop() for node in self._nodes))
+        assert not self._wrong, "\n".join(self._wrong)
+
+    def records(self) -> tuple[Records, Gathered]:
+        return gather(self._folder, start_ms=self._start_ms)
+
+    @property
+    def late_ms(self) -> float:
+        """By how much the loop was late, mean: a message meets that at each hop."""
+        return 1000 * sum(self._late) / max(1, len(self._late))
+
+    # -- inside
+
+    async def _join(self, number: int) -> None:
+        scenario = self._play.scenario
+        identity = self._identities[number]
+        key = self._folder / f"{number}.key"
+        identity.save(key)
+        contacts = sample(self._chance, self._nodes, scenario.run.contacts)
+        settings = Settings(
+            overlay=scenario.overlay,
+            params=scenario.params,
+            key=str(key),
+            join=tuple(contact.address for contact in contacts),
+        )
+        overlay = find(scenario.overlay)
+        params = differing(open_params(overlay, settings))
+        recorder = LiveRecorder(
+            self._folder, identity.node, scenario.overlay, params, clock_ms=self._clock_ms
+        )
+        node = NetworkNode(overlay, settings, recorder=recorder)
+        self._nodes.append(node)
+        await node.start()
+        self._put_delays(number, node)
+        for topic in self._play.interests[number]:
+            await node.subscribe(topic)
+
+    def _put_delays(self, number: int, node: NetworkNode) -> None:
+        host = node.host
+        inside = host.gate.inside
+        loop = asyncio.get_running_loop()
+        delay_s = [self._play.delay_ms[i][number] / 1000 for i in range(len(self._number))]
+
+        def arrive(sender: NodeId, message: Message) -> None:
+            host.tick()
+            try:
+                inside(sender, message)
+            except ProtocolError as error:  # the gate, which counts these, has let it go
+                self._wrong.append(str(error))
+
+        def receive(sender: NodeId, message: Message) -> None:
+            loop.call_later(delay_s[self._number[sender]], arrive, sender, message)
+
+        host.gate.inside = receive
+
+    @contextlib.contextmanager
+    def _places(self) -> Iterator[None]:
+        """On the ring, each node has the place of the simulated node of its number."""
+        try:
+            for number, identity in enumerate(self._identities):
+                PLACE_OF_NODE[identity.node] = PLACE_OF_NODE[NodeId(number)]
+            yield
+        finally:
+            for identity in self._identities:
+                PLACE_OF_NODE.pop(identity.node, None)
+
+    async def _watch(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            due = loop.time() + LATE_S
+            await asyncio.sleep(LATE_S)
+            self._late.append(loop.time() - due)
