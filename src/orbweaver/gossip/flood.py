@@ -4,6 +4,9 @@ Who learns of an event by a notice pulls it from whoever told it, and passes the
 once; the event itself thus crosses each node's door once. A notice is repeated, a few times,
 to peers that have shown no sign of knowing the event, so lost messages and links that come
 up a moment later do no harm.
+
+A notice is not signed, only the event is. So a notice makes a node ask and settles nothing,
+and of what one peer gives notice only so much is looked for at a time.
 """
 
 from __future__ import annotations
@@ -24,6 +27,18 @@ KEEP_MS = 10_000
 TELL_MAX = 4
 """Notices of one event to one peer that does not react."""
 KNOWS = -1
+PULLS_MAX = 16
+"""Times that one peer is given the same event; each may be a thousand times its request."""
+UNPROVEN_OF_PEER = 1 << 12
+"""Events looked for at one time because one peer gave notice of them first."""
+SPREAD_UNPROVEN = 1 << 8
+"""Of these, notices passed on at once; of more only when the event is here. That is far
+less than a neighbour bears from us, so a liar does not make us look like one."""
+KNOWN_MAX = 1 << 17
+BYTES_MAX = 64 << 20
+"""Events, and bytes of payload, that can be had from a node; beyond, the oldest go early."""
+STREAMS_MAX = 1 << 17
+"""Streams remembered; whoever has a key can begin as many as it likes."""
 
 
 class Notice(Message, frozen=True, gc=False, tag="notice"):
@@ -50,15 +65,19 @@ class Pulled(Carrier, frozen=True, gc=False, tag="pulled"):
 class Known:
     """An event that this node has heard of, and whom it has told."""
 
-    __slots__ = ("age_ms", "event", "hops", "pulls", "since", "sources", "told")
+    __slots__ = ("age_ms", "event", "first", "hops", "pulls", "quiet", "since", "sources", "told")
 
-    def __init__(self, since: int) -> None:
+    def __init__(self, since: int, first: NodeId | None) -> None:
+        self.first = first
+        """Who gave notice before all others."""
+        self.quiet = False
+        """Not to be passed on before it is here."""
         self.event: Event | None = None
         self.hops = 0
         self.age_ms = 0
         self.since = since
         self.told: dict[NodeId, int] = {}
-        """Peer -> notices sent, or KNOWS."""
+        """Peer -> notices sent; or KNOWS, and one less for each time that it got the event."""
         self.sources: list[NodeId] = []
         """Who gave notice, the first one first."""
         self.pulls: list[NodeId] = []
@@ -85,6 +104,9 @@ class Flood:
         self._sent: dict[Topic, int] = {}
         self._streams: dict[StreamId, Stream] = {}
         self._known: dict[EventId, Known] = {}
+        self._bytes = 0
+        self._unproven: dict[NodeId, int] = {}
+        """How many events are looked for because of each peer."""
 
     def start(self) -> None:
         self._epoch = self._context.outbox.now()
@@ -93,54 +115,62 @@ class Flood:
         seq = self._sent.get(topic, 0)
         self._sent[topic] = seq + 1
         event = Event(topic, self._context.me, self._epoch, seq, payload)
-        known = self._learn(_name(event))
-        known.event = event
-        self._spread(_name(event), known)
+        name = _name(event)
+        known = self._learn(name, None)
+        self._have(name, known, event)
+        self._spread(name, known)
         return event
 
     def on_notice(self, sender: NodeId, message: Notice) -> None:
         name = message.event
         known = self._known.get(name)
         if known is None:
-            if self._seen(name):
+            unproven = self._unproven.get(sender, 0)
+            if self._seen(name) or unproven >= UNPROVEN_OF_PEER:
                 return
-            known = self._learn(name)
+            known = self._learn(name, sender)
+            known.quiet = unproven >= SPREAD_UNPROVEN
             self._context.outbox.send(sender, Pull(name))
-            known.told[sender] = KNOWS
+            _note_knows(known, sender)
             self._spread(name, known)
-        known.told[sender] = KNOWS
-        if known.event is None:
+        _note_knows(known, sender)
+        if known.event is None and sender not in known.sources:
             known.sources.append(sender)
 
     def on_pull(self, sender: NodeId, message: Pull) -> None:
         known = self._known.get(message.event)
         if known is None:
             return
-        known.told[sender] = KNOWS
-        if known.event is None:
-            known.pulls.append(sender)
-        else:
+        _note_knows(known, sender)
+        if known.event is not None:
             self._hand_over(sender, known)
+        elif sender not in known.pulls:
+            known.pulls.append(sender)
 
     def on_pulled(self, sender: NodeId, message: Pulled) -> None:
         event = message.event
-        known = self._known.get(_name(event))
+        name = _name(event)
+        known = self._known.get(name)
         if known is None or known.event is not None:
             return  # not asked for, or here already from another
-        known.event, known.hops, known.age_ms = event, message.hops, message.age_ms
+        self._have(name, known, event)
+        known.hops, known.age_ms = message.hops, message.age_ms
         known.since = self._context.outbox.now()
         if self._wants(event.topic, message.age_ms):
             self._context.outbox.deliver(event, message.hops)
         for peer in known.pulls:
             self._hand_over(peer, known)
         known.pulls.clear()
+        if known.quiet:
+            known.quiet = False
+            self._spread(name, known)
 
     def step(self) -> None:
         """Once a cycle: forget what is old, ask and tell again where nothing came back."""
         old = self._context.outbox.now() - KEEP_MS
         for name, known in list(self._known.items()):
             if known.since < old:
-                del self._known[name]
+                self._forget(name, known)
                 continue
             if known.event is None and known.sources:
                 # The next who said to have it; the first may have gone.
@@ -154,8 +184,10 @@ class Flood:
         return since is not None and age_ms <= self._context.outbox.now() - since + AGE_SLACK_MS
 
     def _spread(self, name: EventId, known: Known) -> None:
+        if known.quiet:
+            return
         told = known.told
-        peers = [peer for peer in self._targets(name[2]) if KNOWS != told.get(peer, 0) < TELL_MAX]
+        peers = [peer for peer in self._targets(name[2]) if 0 <= told.get(peer, 0) < TELL_MAX]
         if peers:
             for peer in peers:
                 told[peer] = told.get(peer, 0) + 1
@@ -163,21 +195,63 @@ class Flood:
 
     def _hand_over(self, peer: NodeId, known: Known) -> None:
         assert known.event is not None
+        if known.told[peer] <= KNOWS - PULLS_MAX:
+            return
+        known.told[peer] -= 1
         age_ms = known.age_ms + self._context.outbox.now() - known.since
         self._context.outbox.send(peer, Pulled(known.event, known.hops + 1, age_ms))
 
-    def _learn(self, name: EventId) -> Known:
-        publisher, epoch, topic, seq = name
-        self._streams.setdefault((publisher, epoch, topic), Stream()).settle(seq)
-        if self.saw is not None:
-            self.saw(topic)
-        known = self._known[name] = Known(self._context.outbox.now())
+    def _learn(self, name: EventId, first: NodeId | None) -> Known:
+        known = self._known[name] = Known(self._context.outbox.now(), first)
+        if first is not None:
+            self._unproven[first] = self._unproven.get(first, 0) + 1
+        self._make_room()
         return known
+
+    def _have(self, name: EventId, known: Known, event: Event) -> None:
+        """The event itself is here."""
+        self._proven(known)
+        known.event = event
+        self._bytes += len(event.payload)
+        key = name[:3]
+        stream = self._streams.get(key)
+        if stream is None:
+            if len(self._streams) >= STREAMS_MAX:
+                del self._streams[next(iter(self._streams))]
+            stream = self._streams[key] = Stream()
+        stream.settle(event.seq)
+        if self.saw is not None:
+            self.saw(event.topic)
+        self._make_room()
+
+    def _proven(self, known: Known) -> None:
+        """Nobody is to be blamed for it any more."""
+        first, known.first = known.first, None
+        if first is not None:
+            self._unproven[first] -= 1
+            if not self._unproven[first]:
+                del self._unproven[first]
+
+    def _forget(self, name: EventId, known: Known) -> None:
+        del self._known[name]
+        self._proven(known)
+        if known.event is not None:
+            self._bytes -= len(known.event.payload)
+
+    def _make_room(self) -> None:
+        while len(self._known) > KNOWN_MAX or self._bytes > BYTES_MAX:
+            name, known = next(iter(self._known.items()))
+            self._forget(name, known)
 
     def _seen(self, name: EventId) -> bool:
         publisher, epoch, topic, seq = name
         stream = self._streams.get((publisher, epoch, topic))
         return stream is not None and stream.seen(seq)
+
+
+def _note_knows(known: Known, peer: NodeId) -> None:
+    if known.told.get(peer, 0) >= 0:
+        known.told[peer] = KNOWS
 
 
 def _name(event: Event) -> EventId:
