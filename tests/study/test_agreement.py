@@ -1,0 +1,114 @@
+"""Simulated and deployed nodes, side by side: small, one overlay, on real sockets."""
+
+from __future__ import annotations
+
+import pytest
+
+from orbweaver.records import Records
+from orbweaver.records.gather import Gathered
+from orbweaver.study.agreement.deployed import Deployed
+from orbweaver.study.agreement.figures import FIGURES, Comparison, Figure, compare, figures
+from orbweaver.study.agreement.play import Play, make_play, simulated
+from orbweaver.testing.paced_loop import PacedLoop
+from orbweaver.workload.scenario import (
+    LatencySpec,
+    PublishSpec,
+    RunSpec,
+    Scenario,
+    WorkloadSpec,
+)
+
+SCENARIO = Scenario(
+    overlay="",
+    name="small",
+    workload=WorkloadSpec(nodes=12, topics=4, subscriptions_per_node="2"),
+    latency=LatencySpec(model="constant", ms=30),
+    publish=PublishSpec(events=60, every_ms=100),
+    run=RunSpec(warmup_ms=10_000, drain_ms=6000),
+)
+SEEDS = range(1, 6)
+
+
+@pytest.fixture(scope="module")
+def play() -> Play:
+    return make_play(SCENARIO, "spidercast", {})
+
+
+@pytest.fixture(scope="module")
+def live(play: Play, tmp_path_factory: pytest.TempPathFactory) -> tuple[Records, Gathered]:
+    """On a loop whose clock stands still while it is busy: a machine that has other things
+    to do must not make the hosts differ."""
+    loop = PacedLoop()
+    folder = tmp_path_factory.mktemp("agreement")
+    try:
+        run = Deployed(play, folder, clock_ms=lambda: round(1000 * loop.time()))
+        loop.run_until_complete(run.run())
+        loop.run_until_complete(loop.shutdown_default_executor())
+    finally:
+        loop.close()
+    return run.records()
+
+
+def test_both_hosts_played_the_same(play: Play, live: tuple[Records, Gathered]) -> None:
+    records, found = live
+    assert (found.overlay, found.nodes, found.crashes, found.damaged) == ("spidercast", 12, 0, 0)
+    assert found.params == {"membership": "gossip"}
+    published = records["publications"]
+    numbers = {node: i for i, node in enumerate(sorted(set(records["nodes"]["node"])))}
+    rows = zip(published["time_ms"], published["node"], published["topic"], strict=True)
+    late = 100
+    for (time, node, topic), (wanted_ms, number, wanted) in zip(
+        rows, play.publications, strict=True
+    ):
+        assert (numbers[node], topic) == (number, wanted)
+        assert wanted_ms <= time <= wanted_ms + late
+
+
+def test_no_message_is_faster_than_its_delay(live: tuple[Records, Gathered]) -> None:
+    rows = list(live[0]["deliveries"].rows())
+    assert rows
+    assert all(latency >= 30 * hops for _, _, _, hops, latency in rows)
+
+
+def test_they_agree(play: Play, live: tuple[Records, Gathered]) -> None:
+    simulations = [figures(simulated(play, s), play.warmup_ms, play.end_ms) for s in SEEDS]
+    deployed = [figures(live[0], play.warmup_ms, play.end_ms)]
+    for found in compare(simulations, deployed):
+        # Twelve nodes and one run: the mean of three has less of a spread.
+        assert abs(found.difference) <= 2 * found.band, found
+
+
+def test_chance_differs_and_what_is_around_does_not(play: Play) -> None:
+    a, b = simulated(play, 1), simulated(play, 2)
+    assert a.digest() != b.digest()
+    for column in ("time_ms", "node", "topic"):
+        assert a["publications"][column] == b["publications"][column]
+    assert sorted(a["interests"].rows()) == sorted(b["interests"].rows())
+
+
+@pytest.mark.parametrize(
+    ("figure", "there", "agree"),
+    [
+        (Figure("share", 2, 0.10, 0.0, ""), 10.9, True),
+        (Figure("share", 2, 0.10, 0.0, ""), 11.1, False),
+        (Figure("share", 2, 0.10, 0.0, ""), 8.9, False),
+        (Figure("at least", 2, 0.0, 0.5, ""), 10.4, True),
+        (Figure("at least", 2, 0.0, 0.5, ""), 10.6, False),
+    ],
+)
+def test_bands(figure: Figure, there: float, agree: bool) -> None:
+    assert Comparison(figure, [10.0, 10.0], [there]).agree is agree
+
+
+def test_the_spread_of_the_simulator_widens_the_band() -> None:
+    figure = Figure("spread", 2, 0.01, 0.0, "")
+    found = Comparison(figure, [8.0, 10.0, 12.0], [13.9, 13.9])
+    assert found.spread == pytest.approx(2.0)
+    assert found.agree
+    assert not Comparison(figure, [8.0, 10.0, 12.0], [14.1]).agree
+
+
+def test_a_figure_for_each_value(live: tuple[Records, Gathered], play: Play) -> None:
+    values = figures(live[0], play.warmup_ms, play.end_ms)
+    assert len(values) == len(FIGURES)
+    assert all(value > 0 for value in values)
