@@ -25,8 +25,10 @@ from orbweaver.net.status import id_text
 from orbweaver.net.subscription import Delivery, Subscription
 from orbweaver.overlays.catalog import find
 
-BATCH = 500
+BATCH = 10_000
 """Events written at once, if so many wait."""
+BUFFER = 200_000
+"""Events that may wait to be written; with more, the oldest are missed."""
 
 
 def sub(
@@ -102,7 +104,9 @@ async def _sub(
     async with NetworkNode(find(settings.overlay), settings) as node:
         reading = [
             asyncio.create_task(
-                printer.follow(await node.subscribe(topic, since=since, ordered=ordered))
+                printer.follow(
+                    await node.subscribe(topic, since=since, ordered=ordered, buffer=BUFFER)
+                )
             )
             for topic in topics
         ]
