@@ -1,0 +1,59 @@
+"""Catching up where a node has changed since: its life, or its mind."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from orbweaver.net.connection import Connection
+from orbweaver.net.frames import Answer, Ask
+from orbweaver.net.identity import Identity
+from tests.net.live import make_node, nodes, until
+
+
+def test_a_node_is_not_given_what_it_published_in_an_earlier_life(tmp_path: Path) -> None:
+    """It had no time to write it down, but others have it."""
+    key = tmp_path / "node.key"
+    Identity.generate().save(key)
+
+    async def scenario() -> None:
+        async with make_node() as stays:
+            theirs = await stays.subscribe("news")
+            async with make_node(key=str(key), join=[stays.address]) as node:
+                await node.publish("news", "mine")
+                assert (await theirs.next(20)).payload == b"mine"
+            await stays.publish("news", "theirs")
+            async with make_node(key=str(key), join=[stays.address]) as node:
+                reader = await node.subscribe("news", since=60)
+                assert (await reader.next(20)).payload == b"theirs"
+                await until(lambda: node.status().log["events"] == 2)
+                assert len(reader) == 0
+
+    asyncio.run(scenario())
+
+
+def test_answers_that_come_after_the_end_of_a_subscription_are_nobodys_fault() -> None:
+    async def scenario() -> None:
+        async with nodes(2, topics=["other"]) as (publisher, node):
+            for n in range(100):
+                await publisher.publish("news", str(n))
+            came: list[Answer] = []
+            on_control = node.host.on_control
+
+            def listen(connection: Connection, message: Ask | Answer) -> None:
+                on_control(connection, message)
+                if isinstance(message, Answer):
+                    came.append(message)
+                    assert connection.strikes == 0
+
+            node.host.on_control = listen
+            (peer,) = node.host.links()
+            await asyncio.sleep(0.2)  # 2 s of the overlay's: younger events are not given
+            publisher._catch_up._answered.clear()  # nor are they to who asked a moment ago
+            reader = await node.subscribe("news", since=60)
+            node._catch_up.ask(peer)
+            reader.close()
+            await until(lambda: len(came) == 100)
+            assert node.counters.delivered == 0
+
+    asyncio.run(scenario())
