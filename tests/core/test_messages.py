@@ -1,6 +1,4 @@
-import types
 from contextlib import suppress
-from typing import Union, get_args, get_origin
 
 import msgspec
 import pytest
@@ -10,45 +8,18 @@ from hypothesis import strategies as st
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import PURPOSES, Carrier, Codec, Event, Seal
-from orbweaver.core.topics import Interest, TopicTable
+from orbweaver.core.topics import TopicTable
 from orbweaver.gossip.dissemination import Prune, Push
 from orbweaver.gossip.maintenance import Leave, Redirect
 from orbweaver.gossip.tasked_mesh import Heartbeat
 from orbweaver.overlays.catalog import OVERLAYS
+from tests.core.any_value import SEALS, TABLE, values_of
 
-TABLE = TopicTable(["news", "news/sport", "größe", "t4", "t5"])
-SEALS = {name: Seal(name) for name in (b"one", b"two")}
 CASES = [
     pytest.param(overlay, message, id=f"{overlay.name}-{message.__name__}")
     for overlay in OVERLAYS.values()
     for message in overlay.messages
 ]
-
-LEAVES = {
-    bool: st.booleans(),
-    int: st.integers(-(2**63), 2**64 - 1),
-    str: st.text(st.characters(codec="utf-8"), max_size=5),
-    bytes: st.binary(max_size=5),
-    Interest: st.integers(0, 2**5 - 1).map(TABLE.of_mask),
-    Seal: st.sampled_from(list(SEALS.values())),
-    type(None): st.none(),
-}
-
-
-def values_of(hint):
-    """Any value that a field with this type can have."""
-    hint = getattr(hint, "__supertype__", hint)
-    if hint in LEAVES:
-        return LEAVES[hint]
-    if get_origin(hint) in (types.UnionType, Union):
-        return st.one_of(*map(values_of, get_args(hint)))
-    if get_origin(hint) is tuple:
-        *items, last = get_args(hint)
-        if last is Ellipsis:
-            return st.lists(values_of(items[0]), max_size=3).map(tuple)
-        return st.tuples(*map(values_of, get_args(hint)))
-    fields = msgspec.structs.fields(hint)
-    return st.builds(hint, *(values_of(field.type) for field in fields))
 
 
 @pytest.mark.parametrize(("overlay", "message"), CASES)
@@ -114,6 +85,11 @@ UNDECODABLE = {
     "interest of numbers": msgspec.msgpack.encode(["heartbeat", [], [1, 2]]),
     "bad utf-8 in a topic": b"\x92\xa5prune\xa1\xff",
     "bad utf-8 in an interest": b"\x93\xa9heartbeat\x90\x91\xa1\xff",
+    "age below 0": msgspec.msgpack.encode(["shuffle", [[1, [], 0, -1]]]),
+    "version below 0": msgspec.msgpack.encode(["shuffle", [[1, [], -1, 0]]]),
+    "absurd version": msgspec.msgpack.encode(["shuffle", [[1, [], 2**63, 0]]]),
+    "more entries than any view": msgspec.msgpack.encode(["shuffle", [[1, [], 0, 0]] * 5000]),
+    "a topic without end": msgspec.msgpack.encode(["prune", "x" * 256]),
     "too deep": b"\x93\xa9heartbeat\x90" + b"\x91" * 100_000,
     "unhashable map key": b"\x93\xa9heartbeat\x90\x81\x80\x01",
 }

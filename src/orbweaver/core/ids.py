@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NewType
+from typing import Annotated, NewType
+
+from msgspec import Meta
 
 from orbweaver.core.errors import UsageError
 
@@ -11,10 +13,11 @@ NodeId = NewType("NodeId", int)
 from the node's key. Messages that mention a node use this type and no other, so that a
 host can find the peers a message names."""
 
-Topic = str
-"""A UTF-8 name with ``/`` between levels, as in ``news/sport``."""
-
 TOPIC_BYTES_MAX = 255
+
+Topic = Annotated[str, Meta(max_length=TOPIC_BYTES_MAX)]
+"""A UTF-8 name with ``/`` between levels, as in ``news/sport``. A message with a longer one
+is not read at all."""
 
 
 def check_topic(topic: str) -> Topic:

@@ -17,18 +17,18 @@ from orbweaver.core.messages import Message, Purpose
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import below, sample
 from orbweaver.core.topics import Interest
-from orbweaver.gossip.descriptor import Descriptor, stranger
+from orbweaver.gossip.descriptor import AGE_MAX, Descriptor, Descriptors, stranger
 from orbweaver.gossip.views import ScannedView
 
 
 class Shuffle(Message, frozen=True, gc=False, tag="shuffle"):
     purpose: ClassVar[Purpose] = "membership"
-    entries: tuple[Descriptor, ...]
+    entries: Descriptors
 
 
 class ShuffleReply(Message, frozen=True, gc=False, tag="shuffle-reply"):
     purpose: ClassVar[Purpose] = "membership"
-    entries: tuple[Descriptor, ...]
+    entries: Descriptors
 
 
 class Cyclon(ScannedView):
@@ -117,7 +117,7 @@ class Cyclon(ScannedView):
         me = self._context.me
         replaceable = list(reversed(offered))
         for entry in entries:
-            if entry.node == me:
+            if entry.node == me or entry.age > AGE_MAX:
                 continue
             known = self._view.get(entry.node)
             if known is not None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+from msgspec import Meta
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.topics import NOTHING, Interest
@@ -11,11 +14,20 @@ from orbweaver.core.topics import NOTHING, Interest
 class Descriptor(msgspec.Struct, frozen=True, array_like=True, gc=False):
     node: NodeId
     interest: Interest
-    version: int
+    version: Annotated[int, Meta(ge=0, le=1 << 62)]
     """Grows with every start and every change of interest: the larger is the newer."""
-    age: int
+    age: Annotated[int, Meta(ge=0)]
     """Since the node itself was heard from: in cycles of whoever holds the entry (Cyclon),
-    or in milliseconds (Newscast, T-Man)."""
+    or in milliseconds (Newscast, T-Man). Were it below 0 in what a peer sends, the entry would
+    be the youngest of all for ever."""
+
+
+AGE_MAX = 1 << 40
+"""Entries older than any node are left out by who gets them. They are no reason to complain
+of the sender: it may have got them a moment younger, from somebody who meant it ill."""
+
+Descriptors = Annotated[tuple[Descriptor, ...], Meta(max_length=4096)]
+"""In a message: no view is larger, and choosing among more would take long."""
 
 
 def stranger(node: NodeId) -> Descriptor:

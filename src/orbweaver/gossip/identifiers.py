@@ -21,7 +21,7 @@ class Places(dict[Named, int]):
     """Name -> place, reckoned when it is first asked for. A dict, since nothing is asked
     for more often."""
 
-    SIZE_MAX = 1 << 20
+    SIZE_MAX = 1 << 17
     """Strangers may name any number of nodes and topics; beyond this, begin anew."""
 
     def __init__(self, kind: str) -> None:

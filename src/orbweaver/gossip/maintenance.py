@@ -30,6 +30,10 @@ from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import below, pick
 from orbweaver.core.topics import Interest
 
+REDIRECTS_MAX = 64
+"""Candidates from REDIRECTs that wait to be asked. There is one for each CONNECT of ours,
+and we ask them first; more come only from who was not asked."""
+
 
 class Connect(Message, frozen=True, gc=False, tag="connect"):
     task: int
@@ -266,7 +270,8 @@ class NeighborMaintenance:
     # Fig. 4, lines 10-11
     def on_redirect(self, sender: NodeId, message: Redirect) -> None:
         peer = message.peer
-        if peer is not None and peer != self._context.me and peer not in self.neighbors:
+        room = len(self._connect_cand_from_redirect) < REDIRECTS_MAX
+        if room and peer is not None and peer != self._context.me and peer not in self.neighbors:
             self._connect_cand_from_redirect[peer] = None
 
     # Fig. 4, lines 12-18

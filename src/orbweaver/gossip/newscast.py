@@ -15,17 +15,17 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Message, Purpose
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import pick
-from orbweaver.gossip.descriptor import Descriptor, stranger
+from orbweaver.gossip.descriptor import AGE_MAX, Descriptor, Descriptors, stranger
 
 
 class News(Message, frozen=True, gc=False, tag="news"):
     purpose: ClassVar[Purpose] = "membership"
-    entries: tuple[Descriptor, ...]
+    entries: Descriptors
 
 
 class NewsReply(Message, frozen=True, gc=False, tag="news-reply"):
     purpose: ClassVar[Purpose] = "membership"
-    entries: tuple[Descriptor, ...]
+    entries: Descriptors
 
 
 class Newscast:
@@ -90,7 +90,7 @@ class Newscast:
         self._entries = None
         me, now, view = self._context.me, self._context.outbox.now(), self._view
         for entry in entries:
-            if entry.node == me:
+            if entry.node == me or entry.age > AGE_MAX:
                 continue
             born = now - entry.age
             known = view.get(entry.node)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
+from msgspec import Meta
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Message, Purpose
@@ -18,7 +19,7 @@ class Proposal(msgspec.Struct, frozen=True, array_like=True, gc=False):
     gateway: NodeId
     parent: NodeId
     """From whom the proposer has it; itself, if it proposes itself."""
-    hops: int
+    hops: Annotated[int, Meta(ge=0)]
 
 
 class Profile(Message, frozen=True, gc=False, tag="profile"):
@@ -44,12 +45,14 @@ class Peer:
     """A neighbour."""
 
     __slots__ = ("chooses", "chosen", "heard_ms", "interest", "introduced", "node", "proposals",
-                 "shared", "version")  # fmt: skip
+                 "said", "shared", "version")  # fmt: skip
 
     def __init__(self, node: NodeId, interest: Interest, version: int, heard_ms: int) -> None:
         self.node = node
         self.interest = interest
         self.version = version
+        self.said = -1
+        """The latest version that it has told us itself: then others' word counts no more."""
         self.heard_ms = heard_ms
         """When it was last heard from, by us or by whoever told us of it."""
         self.chosen = False

@@ -18,6 +18,10 @@ from orbweaver.gossip.identifiers import PLACE_OF_TOPIC
 
 PERIODS_MAX = 3
 """A request that is not repeated for so many periods has lapsed."""
+BRANCHES_MAX = 1 << 15
+BRANCHES_OF_CHILD = 1 << 13
+"""Trees that a node lets itself be put on, in all and by one child: topics cost nothing to
+make up."""
 
 
 class Relay(Message, frozen=True, gc=False, tag="relay"):
@@ -110,8 +114,12 @@ class Relays:
         grown = []
         above = self._above.setdefault(sender, {})
         for topic in message.topics:
+            if len(above) >= BRANCHES_OF_CHILD and topic not in above:
+                break
             branch = self.branches.get(topic)
             if branch is None:
+                if len(self.branches) >= BRANCHES_MAX:
+                    continue
                 branch = self.branches[topic] = Branch()
                 grown.append(topic)
             branch.children[sender] = until

@@ -179,7 +179,7 @@ class TableOverlay(DispatchingOverlay):
         """The neighbours that want a topic, whether or not we do."""
         if topic in self._sharing:
             return [peer.node for peer in self._sharing[topic]]
-        bit = self.context.topics.bit(topic)
+        bit = self.context.topics.mask(topic)
         return [peer.node for peer in self.peers.values() if peer.interest.mask & bit]
 
     def _interest_changed(self) -> None:
@@ -215,7 +215,7 @@ class TableOverlay(DispatchingOverlay):
         candidates = {entry.node: entry for entry in self._table()}
         for entry in fresh:
             known = candidates.get(entry.node)
-            if known is None or entry.version > known.version:
+            if known is None or (entry.version > known.version and self._trusts(entry)):
                 candidates[entry.node] = entry
         chosen = dict.fromkeys(self._select(candidates))
         for peer in [p for p in self.peers.values() if p.chosen and p.node not in chosen]:
@@ -233,8 +233,13 @@ class TableOverlay(DispatchingOverlay):
                 self._introduce(made)
             else:
                 known_peer.chosen = True
-                if entry.version > known_peer.version:
+                if entry.version > known_peer.version and self._trusts(entry):
                     self._update_interest(known_peer, entry.interest, entry.version)
+
+    def _trusts(self, entry: Descriptor) -> bool:
+        """What others say of a node counts as long as it has said nothing itself."""
+        peer = self.peers.get(entry.node)
+        return peer is None or peer.said < 0
 
     def _has_chosen(self, node: NodeId) -> bool:
         peer = self.peers.get(node)
@@ -282,7 +287,8 @@ class TableOverlay(DispatchingOverlay):
             self._introduce(peer)
         peer.heard_ms = self.context.outbox.now()
         peer.chooses = message.chosen
-        if message.interest is not None and message.version > peer.version:
+        if message.interest is not None and message.version > peer.said:
+            peer.said = message.version
             self._update_interest(peer, message.interest, message.version)
         if message.proposals:
             self._heard(peer, message.proposals)

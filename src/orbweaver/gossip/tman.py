@@ -14,17 +14,17 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Message, Purpose
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import pick
-from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.gossip.descriptor import Descriptor, Descriptors
 
 
 class Exchange(Message, frozen=True, gc=False, tag="exchange"):
     purpose: ClassVar[Purpose] = "membership"
-    buffer: tuple[Descriptor, ...]
+    buffer: Descriptors
 
 
 class ExchangeReply(Message, frozen=True, gc=False, tag="exchange-reply"):
     purpose: ClassVar[Purpose] = "membership"
-    buffer: tuple[Descriptor, ...]
+    buffer: Descriptors
 
 
 class TMan:

@@ -108,7 +108,9 @@ class RingPerTopic(Mesh):
         if message.topics:
             self._predecessors[sender] = message.topics
             self.context.outbox.send(sender, Followed(self.interest))
-            for topic in message.topics:
+            # Others are none of our rings; a peer may name as many as it likes.
+            ours = message.topics.mask & self.interest.mask
+            for topic in self.context.topics.of_mask(ours):
                 self._point_out_closer(sender, topic)
         else:
             self._predecessors.pop(sender, None)
@@ -180,8 +182,9 @@ class RingPerTopic(Mesh):
 
     def _point_out_closer(self, sender: NodeId, topic: Topic) -> None:
         """Of two predecessors on a topic, the further one should follow the nearer."""
+        bit = self.context.topics.mask(topic)
         for other, topics in self._predecessors.items():
-            if other != sender and topic in topics:
+            if other != sender and topics.mask & bit:
                 if _clockwise(sender, other, self.context.me):
                     self.context.outbox.send(sender, Closer(topic, other))
                 else:

@@ -47,8 +47,10 @@ class Gateways:
         node, told, stale = peer.node, peer.proposals, self._stale
         for new in proposals:
             topic, gateway = new.topic, new.gateway
-            told[topic] = new
             ours = self.proposals.get(topic)
+            if ours is None and topic not in stale:
+                continue  # no topic of ours; it may be one that nobody has
+            told[topic] = new
             if ours is None or ours.parent == node:
                 stale[topic] = None
             elif gateway == ours.gateway:
