@@ -65,9 +65,8 @@ class Bootstrap:
         host = self._host
         links = frozenset(host.links())
         connected = [p for p in host.peers if p.connection is not None and p.connection.open]
-        here = {p.connection.card.address for p in connected if p.connection and p.connection.card}
-        here.add(host.card.address)
-        unseen = [a for a in self._addresses if join_address(*a) not in here]
+        here = {host.me, *(p.node for p in connected)}
+        unseen = [a for a in self._addresses if self._found.get(a) not in here]
         met = await self._call(pick(host.chance, unseen)) if unseen else None
         if met is None:
             known = [*(p.node for p in connected), *(card.node for card in host.book.cards())]

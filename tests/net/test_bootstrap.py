@@ -1,0 +1,98 @@
+"""Addresses to join: who is there, who is not, and why."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+from tests.net.live import make_node
+
+
+def port_of(address: str) -> int:
+    return int(address.rpartition(":")[2])
+
+
+def test_an_address_that_is_another_name_is_called_once() -> None:
+    """A second call would end the first connection, and lose what is on its way."""
+
+    async def main() -> None:
+        async with make_node() as first:
+            address = f"localhost:{port_of(first.address)}"
+            async with make_node(join=[address], rejoin_s=0.5) as node:
+                for _ in range(3):
+                    await node._bootstrap.look_around()
+                assert node.counters.connections_out == 1
+                assert node.unanswered() == {}
+
+    asyncio.run(main())
+
+
+def test_a_list_of_addresses_may_have_the_node_itself_in_it() -> None:
+    async def main() -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            own = f"127.0.0.1:{probe.getsockname()[1]}"
+        async with make_node(listen=own, join=[own]) as node:
+            calls = node.counters.connections_out
+            await node._bootstrap.look_around()
+            assert node.counters.connections_out == calls
+            assert (node.counters.bad_handshakes, node.unanswered()) == (0, {})
+
+    asyncio.run(main())
+
+
+def test_who_is_not_let_in_knows_why() -> None:
+    async def main() -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            nobody = f"127.0.0.1:{probe.getsockname()[1]}"
+        async with (
+            make_node("vitis") as other,
+            make_node("vitis", cluster="theirs") as foreign,
+            make_node(join=[other.address, foreign.address, nobody, "nowhere.invalid:1"]) as node,
+        ):
+            why = node.unanswered()
+            assert "overlay 'vitis' does not go with 'spidercast'" in why[other.address]
+            assert "cluster 'theirs' does not go with 'orbweaver'" in why[foreign.address]
+            assert why[nobody] == "connection refused"
+            assert "nowhere.invalid:1" in why
+
+    asyncio.run(main())
+
+
+def test_a_node_that_comes_up_later_is_found_soon() -> None:
+    async def main() -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            late = f"127.0.0.1:{probe.getsockname()[1]}"
+        async with make_node(join=[late], rejoin_s=1e6) as node:
+            assert node.unanswered() == {late: "connection refused"}
+            async with make_node(listen=late), asyncio.timeout(20):
+                while node.unanswered():
+                    await asyncio.sleep(0.05)
+
+    asyncio.run(main())
+
+
+def test_drain_waits_until_neighbours_have_read() -> None:
+    async def main() -> None:
+        async with make_node() as first, make_node(join=[first.address]) as node:
+            await first.subscribe("news")
+            await node.subscribe("news")
+            async with asyncio.timeout(20):
+                while not (first.neighbours() and node.neighbours()):
+                    await asyncio.sleep(0.01)
+            for peer in first.host.peers:
+                if peer.connection is not None:
+                    peer.connection.rest(0.5)
+            await node.publish("news", b"x")
+            try:
+                await node.drain(0.1)
+            except TimeoutError:
+                pass
+            else:
+                raise AssertionError("nobody has read it")
+            await node.drain(20)
+            assert first.counters.delivered == 1
+
+    asyncio.run(main())
