@@ -1,5 +1,6 @@
-"""The listening socket. With asyncio's own server, a connection that is accepted at the
-moment of closing fails loudly and is never closed; here it is closed like any other."""
+"""The listening socket. With asyncio's own server, and with its `sock_accept`, a connection
+that is accepted at the moment of closing fails loudly and is never closed; here it is closed
+like any other."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class Listener:
         self._handshake_s = handshake_s
         self._loop = asyncio.get_running_loop()
         self._socket: socket.socket | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._greeting: dict[asyncio.Task[None], socket.socket] = {}
 
     async def open(self, host: str, port: int) -> int:
         """The port, which is chosen if it was given as 0."""
@@ -45,29 +46,42 @@ class Listener:
             reason = error.strerror or str(error)
             raise UsageError(f"cannot listen at {host}:{port}: {reason}") from None
         self._socket = listening
-        self._start(self._serve(listening))
+        self._listen()
         return int(listening.getsockname()[1])
 
     async def close(self) -> None:
-        for task in list(self._tasks):
+        listening, self._socket = self._socket, None
+        if listening is None:
+            return
+        self._loop.remove_reader(listening)
+        listening.close()
+        greeting = dict(self._greeting)
+        for task in greeting:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*greeting, return_exceptions=True)
+        for task, accepted in greeting.items():
+            if task.cancelled():  # perhaps before it began
+                accepted.close()
+
+    def _listen(self) -> None:
         if self._socket is not None:
-            self._socket.close()
+            self._loop.add_reader(self._socket, self._take, self._socket)
 
-    def _start(self, work: asyncio._CoroutineLike[None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _serve(self, listening: socket.socket) -> None:
-        while True:
+    def _take(self, listening: socket.socket) -> None:
+        """All that have called."""
+        for _ in range(BACKLOG):
             try:
-                accepted, _ = await self._loop.sock_accept(listening)
+                accepted, _ = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
             except OSError:
-                await asyncio.sleep(PAUSE_S)
-                continue
-            self._start(self._greet(accepted))
+                self._loop.remove_reader(listening)
+                self._loop.call_later(PAUSE_S, self._listen)
+                return
+            accepted.setblocking(False)
+            task = self._loop.create_task(self._greet(accepted))
+            self._greeting[task] = accepted
+            task.add_done_callback(self._greeting.pop)
 
     async def _greet(self, accepted: socket.socket) -> None:
         connection = self._accept()
@@ -78,6 +92,3 @@ class Listener:
             )
         except (OSError, TimeoutError):
             connection.connection_lost(None)
-        except asyncio.CancelledError:
-            accepted.close()
-            raise
