@@ -1,0 +1,58 @@
+"""How fast do nodes publish and deliver over real sockets, beside others that do the same?
+
+All on loopback and in one run, since machines differ and are never quite idle: what is to be
+compared takes turns, three rounds each. Every publisher, subscriber and broker is a process
+of its own. Payloads are the same everywhere, with a number and the time in them; a
+subscriber counts each number, so a loss of one is seen.
+
+Beside our nodes (SpiderCast; unsigned, signed, and with a signature for each event) stand
+
+- a bare node: the same loop, frames, messages and codec, one write for each tick, which
+  only decodes, looks up the id and calls. The ceiling of what Python can do;
+- zenoh, peer to peer: reliable, batching, a full queue makes `put` wait;
+- mosquitto with paho-mqtt: QoS 0 and 1, no limits on queues, no Nagle;
+- nats-server with nats-py: callbacks, no limits on what waits.
+
+Each is used in the way that is fastest for it (see wire/systems). What is not installed is
+left out with a message; benchmarks/requirements.txt has the packages, and mosquitto and
+nats-server are looked for on the path. Nothing is asserted.
+
+    python benchmarks/bench_wire.py                      # about twenty minutes
+    python benchmarks/bench_wire.py --only one --systems "bare node" unsigned
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rich.console import Console
+from wire import fanout
+from wire.contenders import CONTENDERS
+
+PARTS = ("one", "many")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--systems", nargs="+", choices=[c.name for c in CONTENDERS], default=[])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000], help="of payloads")
+    parser.add_argument("--seconds", type=float, default=2.0, help="for each measurement")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rate", type=float, default=1000.0, help="where latency is measured")
+    parser.add_argument("--rate-many", type=float, default=250.0, help="the same with many")
+    parser.add_argument("--many", type=int, default=20, help="subscribers")
+    args = parser.parse_args()
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    say = Console(stderr=True).print
+    for part, subscribers, rate in (("one", 1, args.rate), ("many", args.many, args.rate_many)):
+        if part in args.only:
+            plan = fanout.Plan(args.sizes, args.seconds, args.rounds, rate)
+            scores = fanout.measure(subscribers, plan, args.systems, say)
+            console.print(fanout.table(subscribers, plan, scores))
+            console.print(fanout.goals(subscribers, plan, scores))
+
+
+if __name__ == "__main__":
+    main()
