@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId
-from orbweaver.core.messages import PURPOSES, Carrier, Codec, Event, Seal
+from orbweaver.core.messages import INTEREST_BYTES_MAX, PURPOSES, Carrier, Codec, Event, Seal
 from orbweaver.core.topics import TopicTable
 from orbweaver.gossip.dissemination import Prune, Push
 from orbweaver.gossip.maintenance import Leave, Redirect
@@ -61,10 +61,24 @@ def test_a_stream_is_named_by_publisher_epoch_and_topic():
     assert Event("t", NodeId(3), 17, 5, b"x").stream == (3, 17, "t")
 
 
-def test_a_stranger_cannot_fill_the_topic_table():
-    codec = Codec([Heartbeat], TopicTable(limit=2))
-    with pytest.raises(ProtocolError, match="more than 2"):
-        codec.decode(msgspec.msgpack.encode(["heartbeat", [], ["a", "b", "c"]]))
+@pytest.mark.parametrize(("limit", "room"), [(2, 100), (100, 2)])
+def test_a_stranger_cannot_fill_the_topic_table(limit, room):
+    table = TopicTable(limit=limit)
+    codec = Codec([Heartbeat], table)
+    codec.room = room
+    for names in (["a", "b", "c"], ["d", "b", "e", "b"]):
+        got = codec.decode(msgspec.msgpack.encode(["heartbeat", [], names]))
+        assert list(got.interest) == [name for name in ("a", "b") if name in names]
+    assert len(table) == 2
+
+
+def test_an_interest_has_to_fit_into_a_message_with_others():
+    codec = Codec([Heartbeat], TopicTable())
+    most = [f"{n:03}" + "x" * 252 for n in range(INTEREST_BYTES_MAX // 255)]
+    assert len(codec.decode(msgspec.msgpack.encode(["heartbeat", [], most])).interest) == 257
+    for names in ([*most, "y" * 255], ["ö" * 127] * 300):
+        with pytest.raises(ProtocolError, match="an interest of"):
+            codec.decode(msgspec.msgpack.encode(["heartbeat", [], names]))
 
 
 def test_what_is_no_message_cannot_be_encoded():

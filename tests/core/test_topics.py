@@ -1,8 +1,6 @@
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orbweaver.core.errors import ProtocolError
 from orbweaver.core.topics import NOTHING, TopicTable
 
 NAMES = [f"t{i}" for i in range(12)]
@@ -16,11 +14,27 @@ def test_topics_are_numbered_as_they_are_first_seen():
     assert table.bit("c") == 0b100
 
 
-def test_the_table_stops_at_its_limit_but_still_knows_what_it_knew():
-    table = TopicTable(["a", "b"], limit=2)
-    with pytest.raises(ProtocolError, match="more than 2"):
-        table.number("c")
-    assert (len(table), table.number("b")) == (2, 1)
+def test_strangers_stop_at_the_limit_but_topics_of_our_own_have_room():
+    table = TopicTable(["a"], limit=2)
+    assert [table.learn(topic) for topic in ("a", "b", "c", "b")] == [True, True, False, True]
+    assert (len(table), "c" in table) == (2, False)
+    assert (table.number("c"), table.number("d")) == (2, 3)
+
+
+def test_a_topic_that_nobody_wants_has_no_bit():
+    table = TopicTable(["a", "b"])
+    assert (table.mask("b"), table.mask("c"), len(table)) == (2, 0, 2)
+
+
+@settings(deadline=None)
+@given(st.sets(st.integers(0, 999), min_size=60, max_size=200))
+def test_many_topics_are_handled_as_few_are(numbers):
+    table = TopicTable([f"t{i}" for i in range(1000)])
+    names = [f"t{i}" for i in numbers]
+    interest = table.interest(reversed(names))
+    assert interest.mask == sum(1 << number for number in numbers)
+    assert interest.topics == tuple(f"t{i}" for i in sorted(numbers))
+    assert table.of_mask(interest.mask).topics == interest.topics
 
 
 def test_an_interest_is_iterated_in_the_order_of_numbers_and_without_repeats():

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Union
 import msgspec
 
 from orbweaver.core.errors import ProtocolError, UsageError
-from orbweaver.core.ids import NodeId, Topic, check_topic
+from orbweaver.core.ids import TOPIC_BYTES_MAX, NodeId, Topic, check_topic
 from orbweaver.core.topics import Interest, TopicTable
 
 Purpose = Literal["build", "keepalive", "membership", "repair", "data"]
@@ -82,6 +82,18 @@ class Carrier(Message, frozen=True, gc=False):
     nodes, without time on the wire, since no clocks are compared."""
 
 
+INTEREST_BYTES_MAX = 1 << 16
+"""Names of the topics that one node wants. Some dozens of interests go in one message, and
+the message has to go in one frame."""
+FEW = INTEREST_BYTES_MAX // (TOPIC_BYTES_MAX + 1)
+"""Topics that are within that bound however long their names."""
+
+
+def names_size(topics: Iterable[Any]) -> int:
+    """Bytes of these names."""
+    return sum(len(topic.encode("utf-8", "replace")) for topic in topics if isinstance(topic, str))
+
+
 class Codec:
     """Messages to bytes and back, for the message types of one overlay.
 
@@ -94,6 +106,9 @@ class Codec:
         self.seals: Mapping[bytes, Seal] = {}
         """Where the seals that messages name are found. Of one that is not there the event
         only gets the name."""
+        self.room = 1 << 20
+        """New topics that may still be named. What is beyond, here or in the table, is left out
+        of interests: whoever passes on what others want must not be blamed for it."""
         self._encoder = msgspec.msgpack.Encoder(enc_hook=_encode_hook)
         self._decoder = msgspec.msgpack.Decoder(union, dec_hook=self._decode_hook)
         self._list_decoder = msgspec.msgpack.Decoder(list[union], dec_hook=self._decode_hook)
@@ -121,13 +136,22 @@ class Codec:
             return self.seals.get(value) or Seal(value)
         if kind is not Interest or not isinstance(value, list):
             raise ValueError("an interest is a list of topics")
-        for topic in value:
-            if topic not in self._topics:
-                try:
-                    check_topic(topic)
-                except UsageError as error:
-                    raise ValueError(str(error)) from None
-        return self._topics.interest(value)
+        if len(value) > FEW and names_size(value) > INTEREST_BYTES_MAX:
+            raise ValueError(f"an interest of {len(value)} topics")
+        return self._topics.interest([topic for topic in value if self._has_room(topic)])
+
+    def _has_room(self, topic: Any) -> bool:
+        topics = self._topics
+        if topic in topics:
+            return True
+        try:
+            check_topic(topic)
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        if self.room <= 0 or not topics.learn(topic):
+            return False
+        self.room -= 1
+        return True
 
 
 def _encode_hook(value: Any) -> Any:
