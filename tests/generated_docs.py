@@ -1,9 +1,13 @@
-"""docs/reference.md and the pictures, printed from the code (`make docs`)."""
+"""docs/reference.md, the settings in docs/network.md and the pictures, printed from the code
+(`make docs`)."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from orbweaver.cli.node import DEFAULTS
+from orbweaver.cli.node_config import as_table
 from orbweaver.cli.overlays import as_plain
 from orbweaver.metrics.summary import MEANING
 from orbweaver.overlays.catalog import OVERLAYS
@@ -49,7 +53,15 @@ def reference() -> str:
     return "\n".join(lines)
 
 
+def network() -> str:
+    """The page as it is, with the table of settings as it should be."""
+    table = "\n".join(["<!-- settings -->", *as_table(DEFAULTS), "<!-- end of settings -->"])
+    page = (DOCS / "network.md").read_text(encoding="utf-8")
+    return re.sub("<!-- settings -->.*<!-- end of settings -->", lambda _: table, page, flags=re.S)
+
+
 if __name__ == "__main__":
+    (DOCS / "network.md").write_text(network(), encoding="utf-8")
     (DOCS / "reference.md").write_text(reference(), encoding="utf-8")
     picture, _ = woven()
     (DOCS / "img" / "web.svg").write_text(picture, encoding="utf-8")

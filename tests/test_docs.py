@@ -9,14 +9,23 @@ import pytest
 
 from orbweaver.study.run import run_scenario
 from orbweaver.workload.scenario import load_scenario
-from tests.generated_docs import DOCS, reference
+from tests.generated_docs import DOCS, network, reference
 
 ROOT = DOCS.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "deploy" / "README.md",
+    *sorted(DOCS.rglob("*.md")),
+]
 
 
 def test_reference_is_current() -> None:
     assert (DOCS / "reference.md").read_text(encoding="utf-8") == reference(), "run: make docs"
+
+
+def test_settings_are_current() -> None:
+    assert (DOCS / "network.md").read_text(encoding="utf-8") == network(), "run: make docs"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

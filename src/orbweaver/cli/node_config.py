@@ -40,7 +40,7 @@ def toml_value(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, int):
+    if isinstance(value, int | float):
         return f"{value:_}" if value >= 10_000 else str(value)
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(toml_value, value)) + "]"
