@@ -73,7 +73,7 @@ class TableOverlay(DispatchingOverlay):
         self.tman = TMan(
             context,
             self._describe_self,
-            self._table,
+            self._neighbors,
             self.newscast.entries,
             self._tempting,
             self._refresh_table,
@@ -159,6 +159,9 @@ class TableOverlay(DispatchingOverlay):
     def _linked(self, peer: Peer) -> None:
         """A link has come."""
 
+    def _called(self, peer: Peer) -> None:
+        """And it has come from the other end: somebody has put us in its table."""
+
     def _unlinked(self, peer: Peer) -> None:
         """A link has gone."""
 
@@ -194,12 +197,15 @@ class TableOverlay(DispatchingOverlay):
         return Descriptor(self.context.me, self.interest, self.version, 0)
 
     def _table(self) -> list[Descriptor]:
+        return self._describe([peer for peer in self.peers.values() if peer.chosen])
+
+    def _neighbors(self) -> list[Descriptor]:
+        """Whom to exchange with and pass on: the table, as in the paper."""
+        return self._table()
+
+    def _describe(self, peers: Iterable[Peer]) -> list[Descriptor]:
         now = self.context.outbox.now()
-        return [
-            Descriptor(peer.node, peer.interest, peer.version, now - peer.heard_ms)
-            for peer in self.peers.values()
-            if peer.chosen
-        ]
+        return [Descriptor(p.node, p.interest, p.version, now - p.heard_ms) for p in peers]
 
     def _tempting(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
         if not self._settled:
@@ -276,6 +282,7 @@ class TableOverlay(DispatchingOverlay):
             now = self.context.outbox.now()
             peer = self._link(Peer(sender, message.interest, message.version, now))
             peer.chooses = True
+            self._called(peer)
             self._introduce(peer)
         peer.heard_ms = self.context.outbox.now()
         peer.chooses = message.chosen
