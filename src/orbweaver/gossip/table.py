@@ -145,8 +145,8 @@ class TableOverlay(DispatchingOverlay):
         """The new routing table, of at most `table_size` entries."""
 
     def _tempted(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
-        """Those of whom some might find a place in the table; some who have one already may
-        be among them. Choosing takes longer than asking."""
+        """Those of whom some might find a place in the table, where they have none. Choosing
+        takes longer than asking."""
         return list(entries)
 
     @abstractmethod
@@ -210,7 +210,10 @@ class TableOverlay(DispatchingOverlay):
     def _tempting(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
         if not self._settled:
             return list(entries)
-        return [entry for entry in self._tempted(entries) if not self._has_chosen(entry.node)]
+        peers = self.peers
+        return self._tempted(
+            [e for e in entries if (peer := peers.get(e.node)) is None or not peer.chosen]
+        )
 
     def _refresh_table(self, fresh: Iterable[Descriptor]) -> None:
         """Choose among the table as it is and these."""
@@ -333,10 +336,10 @@ class TableOverlay(DispatchingOverlay):
             self._sharing[topic].remove(peer)
 
     def _index(self, peer: Peer) -> None:
-        shared = self.context.topics.of_mask(self.interest.mask & peer.interest.mask)
-        peer.shared = shared.topics
+        sharing = self._sharing
+        peer.shared = tuple([topic for topic in peer.interest.topics if topic in sharing])
         for topic in peer.shared:
-            self._sharing[topic].append(peer)
+            sharing[topic].append(peer)
 
     handlers: ClassVar[dict[type[Message], Handler]] = {
         News: lambda node, *m: node.newscast.on_news(*m),
