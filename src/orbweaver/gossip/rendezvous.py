@@ -47,7 +47,7 @@ class RendezvousOverlay(TableOverlay):
 
     def _neighbors(self) -> list[Descriptor]:
         """The table, and those that have put us in theirs: who finds us near is near to us.
-        Without these it takes a ring three times as long to close."""
+        Without these it takes a ring twice as long to close."""
         peers = self.peers.values()
         # There is no bound on how many choose us, but there is one on what is passed on.
         callers = [peer for peer in peers if not peer.chosen][-self.params.view_size :]
