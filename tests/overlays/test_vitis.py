@@ -15,6 +15,7 @@ from orbweaver.core.topics import TopicTable
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.identifiers import PLACE_OF_NODE, PLACE_OF_TOPIC, SPACE, distance
 from orbweaver.gossip.profiles import Goodbye, Peer, Profile, Proposal
+from orbweaver.gossip.tman import Exchange
 from orbweaver.overlays.baselines.opt import Opt
 from orbweaver.overlays.baselines.rvr import Rvr
 from orbweaver.overlays.vitis import Vitis
@@ -260,8 +261,15 @@ def profile(chosen: bool, topics: str | None = "AB", version: int = 1, *told: Pr
     return Profile(chosen, TABLE.interest(topics) if topics else None, version, tuple(told))
 
 
+def content(topics: str = "AB", **settings: Any) -> tuple[Any, FakeOutbox]:
+    """One whose ring has closed: it chooses nobody just because it was called."""
+    vitis, outbox = node(Vitis, topics, **settings)
+    vitis.world.improves = lambda node: False
+    return vitis, outbox
+
+
 def test_who_is_chosen_is_told_and_links_both_ways() -> None:
-    vitis, outbox = node(Vitis)
+    vitis, outbox = content()
     vitis._refresh_table(entries(n1="AB").values())
     ((to, sent),) = outbox.take()
     assert (to, sent.chosen, sent.interest) == (1, True, TABLE.interest("AB"))
@@ -274,7 +282,7 @@ def test_who_is_chosen_is_told_and_links_both_ways() -> None:
 
 
 def test_a_link_ends_when_neither_end_chooses_it() -> None:
-    vitis, outbox = node(Vitis)
+    vitis, outbox = content()
     vitis.receive(NodeId(2), profile(True))
     vitis.receive(NodeId(2), profile(False, None))
     assert list(vitis.links()) == []
@@ -283,6 +291,38 @@ def test_a_link_ends_when_neither_end_chooses_it() -> None:
     assert outbox.take() == [(2, Goodbye(leaving=False))], "so that it stops"
     vitis.receive(NodeId(2), Goodbye(leaving=False))
     assert outbox.take() == []
+
+
+def test_a_better_ring_neighbour_that_calls_is_chosen() -> None:
+    vitis, outbox = node(Vitis)
+    ring = sorted(range(1, 40), key=lambda n: (PLACE_OF_NODE[NodeId(n)] - PLACE_OF_NODE[0]) % SPACE)
+    successor, between, *_ = ring
+    vitis._refresh_table([entry(n, "AB") for n in ring[2:]])
+    vitis.receive(NodeId(between), profile(True, "H"))
+    assert vitis.peers[between].chosen, "the nearest so far"
+    vitis.receive(NodeId(successor), profile(True, "H"))
+    assert vitis.peers[successor].chosen
+    outbox.take()
+    vitis.wake(Vitis.TIMER)
+    (buffer,) = [m.buffer for _, m in outbox.take() if isinstance(m, Exchange)]
+    assert not vitis.peers[between].chosen
+    assert between in [e.node for e in buffer], "who has chosen us is passed on too"
+
+
+def test_gateways_are_left_alone_while_the_table_moves() -> None:
+    vitis, outbox = node(Vitis, "AB")
+    for cycle in range(1, 7):
+        outbox.clock.now = 1000 * cycle
+        for n in range(10 * cycle, 10 * cycle + 4):
+            vitis.receive(NodeId(n), profile(True, "C"))
+        vitis.wake(Vitis.TIMER)
+        assert bool(vitis.gateways.proposals) == (cycle >= 5), "not for ever"
+    still, _ = node(Vitis, "AB")
+    still.wake(Vitis.TIMER)
+    assert not still.gateways.proposals, "links are about to come"
+    still.receive(NodeId(2), profile(True, "C"))
+    still.wake(Vitis.TIMER)
+    assert list(still.gateways.proposals) == ["A", "B"]
 
 
 def test_who_lost_us_is_introduced_again() -> None:
@@ -317,7 +357,7 @@ def test_interests_follow_profiles() -> None:
 
 
 def test_links_can_be_read_as_one_way() -> None:
-    vitis, _ = node(Vitis, "AB", one_way=True)
+    vitis, _ = content(one_way=True)
     vitis.receive(NodeId(2), profile(True, "AC"))
     assert list(vitis._targets("A")) == [], "it has chosen us, not we it"
     vitis._refresh_table(entries(n2="AC").values())

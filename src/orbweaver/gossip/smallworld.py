@@ -8,7 +8,7 @@ short: O(log^2 N / k) hops with k long links.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from random import Random
@@ -89,18 +89,18 @@ class Router:
 
     def __init__(self, me: NodeId) -> None:
         self._me = me
-        self._order = [(PLACE_OF_NODE[me], me)]
+        self._nodes = {me: PLACE_OF_NODE[me]}
         self._bounds: list[int] = []
         self._owners: list[NodeId] = []
         """Below the first bound every place is the first owner's, and so on round. Empty
-        when it has to be reckoned anew."""
+        when it has to be reckoned anew: links come and go more often than anybody asks."""
 
     def add(self, neighbor: NodeId) -> None:
-        insort(self._order, (PLACE_OF_NODE[neighbor], neighbor))
+        self._nodes[neighbor] = PLACE_OF_NODE[neighbor]
         self._owners = []
 
     def remove(self, neighbor: NodeId) -> None:
-        del self._order[bisect_left(self._order, (PLACE_OF_NODE[neighbor], neighbor))]
+        del self._nodes[neighbor]
         self._owners = []
 
     def next_hop(self, place: int) -> NodeId | None:
@@ -112,8 +112,8 @@ class Router:
 
     def _divide(self) -> None:
         """The circle is divided halfway between each node and the next."""
-        places = [place for place, _ in self._order]
-        nodes = [node for _, node in self._order]
+        nodes = sorted(self._nodes, key=self._nodes.__getitem__)
+        places = [self._nodes[node] for node in nodes]
         halfway = [(a + b) // 2 for a, b in pairwise(places)]
         across = (places[-1] + places[0] + SPACE) // 2
         if across < SPACE:

@@ -73,7 +73,7 @@ class TableOverlay(DispatchingOverlay):
         self.tman = TMan(
             context,
             self._describe_self,
-            self._table,
+            self._neighbors,
             self.newscast.entries,
             self._tempting,
             self._refresh_table,
@@ -148,8 +148,8 @@ class TableOverlay(DispatchingOverlay):
         """The new routing table, of at most `table_size` entries."""
 
     def _tempted(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
-        """Those of whom some might find a place in the table; some who have one already may
-        be among them. Choosing takes longer than asking."""
+        """Those of whom some might find a place in the table, where they have none. Choosing
+        takes longer than asking."""
         return list(entries)
 
     @abstractmethod
@@ -161,6 +161,9 @@ class TableOverlay(DispatchingOverlay):
 
     def _linked(self, peer: Peer) -> None:
         """A link has come."""
+
+    def _called(self, peer: Peer) -> None:
+        """And it has come from the other end: somebody has put us in its table."""
 
     def _unlinked(self, peer: Peer) -> None:
         """A link has gone."""
@@ -197,17 +200,23 @@ class TableOverlay(DispatchingOverlay):
         return Descriptor(self.context.me, self.interest, self.version, 0)
 
     def _table(self) -> list[Descriptor]:
+        return self._describe([peer for peer in self.peers.values() if peer.chosen])
+
+    def _neighbors(self) -> list[Descriptor]:
+        """Whom to exchange with and pass on: the table, as in the paper."""
+        return self._table()
+
+    def _describe(self, peers: Iterable[Peer]) -> list[Descriptor]:
         now = self.context.outbox.now()
-        return [
-            Descriptor(peer.node, peer.interest, peer.version, now - peer.heard_ms)
-            for peer in self.peers.values()
-            if peer.chosen
-        ]
+        return [Descriptor(p.node, p.interest, p.version, now - p.heard_ms) for p in peers]
 
     def _tempting(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
         if not self._settled:
             return list(entries)
-        return [entry for entry in self._tempted(entries) if not self._has_chosen(entry.node)]
+        peers = self.peers
+        return self._tempted(
+            [e for e in entries if (peer := peers.get(e.node)) is None or not peer.chosen]
+        )
 
     def _refresh_table(self, fresh: Iterable[Descriptor]) -> None:
         """Choose among the table as it is and these."""
@@ -284,6 +293,7 @@ class TableOverlay(DispatchingOverlay):
             now = self.context.outbox.now()
             peer = self._link(Peer(sender, message.interest, message.version, now))
             peer.chooses = True
+            self._called(peer)
             self._introduce(peer)
         peer.heard_ms = self.context.outbox.now()
         peer.chooses = message.chosen
@@ -335,10 +345,10 @@ class TableOverlay(DispatchingOverlay):
             self._sharing[topic].remove(peer)
 
     def _index(self, peer: Peer) -> None:
-        shared = self.context.topics.of_mask(self.interest.mask & peer.interest.mask)
-        peer.shared = shared.topics
+        sharing = self._sharing
+        peer.shared = tuple([topic for topic in peer.interest.topics if topic in sharing])
         for topic in peer.shared:
-            self._sharing[topic].append(peer)
+            sharing[topic].append(peer)
 
     handlers: ClassVar[dict[type[Message], Handler]] = {
         News: lambda node, *m: node.newscast.on_news(*m),

@@ -1,8 +1,8 @@
 """T-Man: a topology that emerges from gossip (Jelasity and Babaoglu; Vitis, Algorithms 2-3).
 
-Once a cycle a node sends all candidates it knows, its routing table and a random sample, to
-a random neighbour, gets that one's in return, and selects its table anew from both. What is
-a good neighbour is the caller's business.
+Once a cycle a node sends all candidates it knows, its neighbours and a random sample, to a
+random neighbour, gets that one's in return, and selects its table anew from both. What is a
+good neighbour is the caller's business.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ class TMan:
         self,
         context: Context,
         describe_self: Callable[[], Descriptor],
-        table: Callable[[], Collection[Descriptor]],
+        neighbors: Callable[[], Collection[Descriptor]],
         sample: Callable[[], Iterable[Descriptor]],
         tempting: Callable[[Iterable[Descriptor]], list[Descriptor]],
         refresh: Callable[[Iterable[Descriptor]], None],
         age_max: int,
     ) -> None:
-        """`table` gives the routing table; `tempting` says who might find a place in it, and
-        `refresh` is told these, to choose it anew. Entries older than `age_max` (ms) are of
-        nodes that have gone."""
+        """`tempting` says who might find a place in the routing table, and `refresh` is told
+        these, to choose it anew. Entries older than `age_max` (ms) are of nodes that have
+        gone."""
         self._context = context
         self._describe_self = describe_self
-        self._table = table
+        self._neighbors = neighbors
         self._sample = sample
         self._tempting = tempting
         self._refresh = refresh
         self._age_max = age_max
 
     def step(self, others: Iterable[NodeId] = ()) -> None:
-        """The active thread. `others` are who to ask while the table is empty."""
-        table = self._table()
-        partners = [entry.node for entry in table] or list(others)
+        """The active thread. `others` are who to ask while there are no neighbours."""
+        neighbors = self._neighbors()
+        partners = [entry.node for entry in neighbors] or list(others)
         if partners:
-            message = Exchange(self._buffer(table))
+            message = Exchange(self._buffer(neighbors))
             self._context.outbox.send(pick(self._context.rng, partners), message)
 
     def on_exchange(self, sender: NodeId, message: Exchange) -> None:
         """The passive thread."""
-        reply = ExchangeReply(self._buffer(self._table()))
+        reply = ExchangeReply(self._buffer(self._neighbors()))
         self._context.outbox.send(sender, reply)
         self._merge(message.buffer)
 
@@ -69,10 +69,10 @@ class TMan:
         # The sample is looked at here: once a cycle is enough.
         self._merge(message.buffer, self._sample())
 
-    def _buffer(self, table: Iterable[Descriptor]) -> tuple[Descriptor, ...]:
-        """Oneself, the table and the sample; of who is in both, what the table knows."""
+    def _buffer(self, neighbors: Iterable[Descriptor]) -> tuple[Descriptor, ...]:
+        """Oneself, neighbours and sample; of who is in both, what is known as a neighbour."""
         buffer = {entry.node: entry for entry in self._sample() if entry.age <= self._age_max}
-        for entry in table:
+        for entry in neighbors:
             buffer[entry.node] = entry
         return (self._describe_self(), *buffer.values())
 

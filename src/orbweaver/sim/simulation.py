@@ -90,11 +90,11 @@ class Simulation:
         self._publish_chance = self._chance("publish")
 
     def run(self, progress: Progress | None = None) -> Outcome:
-        self._begin()
         engine, recorder = self.world.engine, self.world.recorder
         complete = True
         snapshots = frozenset(self.snapshot_times())
         with calm_collector():
+            self._begin()
             for stop in self._stops():
                 complete = engine.run(stop, self.scenario.run.events_max)
                 if stop in snapshots:

@@ -17,6 +17,11 @@ from orbweaver.overlays.vitis.gateways import Gateways
 from orbweaver.overlays.vitis.rates import SeenRates, make_rates
 from orbweaver.overlays.vitis.utility import overlap, weighted
 
+MOVING = 5
+"""A table of which more than one in so many links is new since the last cycle moves."""
+PATIENCE = 4
+"""Cycles for which gateways are left alone at most while it does."""
+
 
 class VitisParams(RendezvousParams, frozen=True):
     long_links: Annotated[
@@ -72,6 +77,10 @@ class Vitis(RendezvousOverlay):
         self._gateway_of: dict[Topic, None] = {}
         """As of the last cycle."""
         self._gateways_moved = False
+        self._fresh_links = params.table_size
+        """Links that have come since the last cycle. They are about to come at the start."""
+        self._waited = 0
+        """Cycles since gateways were looked at."""
         self._worst_friend = -1.0
         self.rates = make_rates(params.rates, context.topics)
         if isinstance(self.rates, SeenRates):
@@ -128,6 +137,19 @@ class Vitis(RendezvousOverlay):
         return dict.fromkeys([*near, *self.relays.peers(topic)])
 
     def _cycle(self) -> None:
+        if not self._moving():
+            self._update_gateways()
+        self.relays.step()
+
+    def _moving(self) -> bool:
+        """Most of what is agreed on over links that have just come would be agreed on anew a
+        cycle later, over others: that is what an overlay costs most while it forms."""
+        fresh, self._fresh_links = self._fresh_links, 0
+        moving = MOVING * fresh > self.params.table_size and self._waited < PATIENCE
+        self._waited = self._waited + 1 if moving else 0
+        return moving
+
+    def _update_gateways(self) -> None:
         changed = self.gateways.update(self._sharing)
         if changed or self._gateways_moved:
             # Who has just become a gateway often is none in the next cycle. Asking for a path
@@ -135,11 +157,14 @@ class Vitis(RendezvousOverlay):
             found = dict.fromkeys(self.gateways.gateway_of())
             self.relays.want([topic for topic in found if topic in self._gateway_of])
             self._gateway_of, self._gateways_moved = found, changed
-        self.relays.step()
 
     def _interest_changed(self) -> None:
         super()._interest_changed()
         self.gateways.follow(self._sharing)
+
+    def _linked(self, peer: Peer) -> None:
+        super()._linked(peer)
+        self._fresh_links += 1
 
     def _unlinked(self, peer: Peer) -> None:
         super()._unlinked(peer)
