@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT := out
 
-.PHONY: help setup demo test test-slow check format bench docs golden clean
+.PHONY: help setup demo test test-slow check format bench agreement docs golden clean
 
 help:  ## Say what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -43,6 +43,10 @@ format: $(READY)  ## Format the code
 
 bench: $(READY)  ## Run the benchmarks; each prints a table
 	@for f in benchmarks/bench_*.py; do $(BIN)/python $$f || exit 1; done
+
+agreement: $(READY)  ## See whether simulated and deployed nodes agree (half an hour)
+	@mkdir -p $(OUT)
+	$(BIN)/python studies/agreement.py --out $(OUT)/agreement.md --work $(OUT)/agreement.json
 
 docs: $(READY)  ## Print the generated parts of the documentation again
 	$(BIN)/python -m tests.generated_docs

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from orbweaver.overlays.catalog import find
 from orbweaver.records import Records
 from orbweaver.records.gather import Gathered
-from orbweaver.study.agreement.deployed import Deployed
-from orbweaver.study.agreement.figures import FIGURES, Comparison, Figure, compare, figures
-from orbweaver.study.agreement.play import Play, make_play, simulated
+from orbweaver.testing.agreement.deployed import Deployed
+from orbweaver.testing.agreement.figures import FIGURES, Comparison, Figure, compare, figures
+from orbweaver.testing.agreement.play import Play, make_play, simulated
 from orbweaver.testing.paced_loop import PacedLoop
 from orbweaver.workload.scenario import (
     LatencySpec,
@@ -31,7 +32,7 @@ SEEDS = range(1, 6)
 
 @pytest.fixture(scope="module")
 def play() -> Play:
-    return make_play(SCENARIO, "spidercast", {})
+    return make_play(SCENARIO, find("spidercast"), {})
 
 
 @pytest.fixture(scope="module")

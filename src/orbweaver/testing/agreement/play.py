@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.overlay import Overlay
 from orbweaver.core.params import describe
-from orbweaver.overlays.catalog import find
 from orbweaver.records import Records
 from orbweaver.sim.simulation import Simulation
 from orbweaver.workload.scenario import Scenario
@@ -20,6 +21,7 @@ AROUND = 0
 
 @dataclasses.dataclass(frozen=True)
 class Play:
+    overlay: type[Overlay]
     scenario: Scenario
     interests: tuple[tuple[Topic, ...], ...]
     """Of each node."""
@@ -34,18 +36,20 @@ class Play:
         return self.scenario.run.warmup_ms
 
 
-def make_play(scenario: Scenario, overlay: str, params: dict[str, Any]) -> Play:
+def make_play(scenario: Scenario, overlay: type[Overlay], params: Mapping[str, Any]) -> Play:
     """A scenario for one overlay. Membership is gossiped, as on a network."""
-    if "membership" in {param.name for param in describe(find(overlay).Params)}:
-        params = {**params, "membership": "gossip"}
-    scenario = msgspec.structs.replace(scenario, overlay=overlay, params=params)
-    simulation = Simulation(scenario, AROUND, find(overlay))
+    chosen = dict(params)
+    if "membership" in {param.name for param in describe(overlay.Params)}:
+        chosen["membership"] = "gossip"
+    scenario = msgspec.structs.replace(scenario, overlay=overlay.name, params=chosen)
+    simulation = Simulation(scenario, AROUND, overlay)
     nodes = range(simulation.workload.nodes)
     latency = simulation.world.latency
     records = simulation.run().records
     published = records["publications"]
     rows = zip(published["time_ms"], published["node"], published["topic"], strict=True)
     return Play(
+        overlay,
         scenario,
         simulation.workload.subscriptions.of_node,
         tuple(tuple(latency(NodeId(a), NodeId(b)) for b in nodes) for a in nodes),
@@ -56,5 +60,4 @@ def make_play(scenario: Scenario, overlay: str, params: dict[str, Any]) -> Play:
 
 def simulated(play: Play, lives: int) -> Records:
     """Played in the simulator, with other chances for the nodes."""
-    scenario = play.scenario
-    return Simulation(scenario, AROUND, find(scenario.overlay), lives).run().records
+    return Simulation(play.scenario, AROUND, play.overlay, lives).run().records

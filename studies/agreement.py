@@ -1,0 +1,245 @@
+"""Simulated and deployed nodes, side by side.
+
+One scenario of forty nodes is played in the simulator, with several seeds, and by real nodes
+on sockets of this machine, in real time, several times; the page says for each overlay and
+figure whether they agree (see `orbweaver.testing.agreement`). A third way is played besides:
+the same nodes and sockets on a clock that stands still while the machine works. It takes
+about five minutes for each overlay.
+
+    python studies/agreement.py --out docs/results/agreement.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+
+from orbweaver.metrics.averages import mean
+from orbweaver.overlays.catalog import find
+from orbweaver.records.files import check_file, whole_file
+from orbweaver.testing.agreement.deployed import Deployed
+from orbweaver.testing.agreement.figures import (
+    FIGURES,
+    SPREAD,
+    Comparison,
+    Values,
+    compare,
+    figures,
+)
+from orbweaver.testing.agreement.play import Play, make_play, simulated
+from orbweaver.testing.paced_loop import PacedLoop
+from orbweaver.workload.scenario import load_scenario
+
+SCENARIO = Path(__file__).parents[1] / "scenarios" / "agreement" / "forty.toml"
+SEEDS = range(1, 11)
+RUNS = 3
+LATE_MS_MAX = 2.0
+"""A run in real time does not count when messages came out of their delay later than this in
+the mean, and is done again: the machine alone would then use up the band of the latency,
+whatever the nodes do."""
+TRIES = 20
+TABLE = {"table_size": 8}
+"""The papers' table of 15 among 40 nodes would link nearly all with all."""
+OVERLAYS: dict[str, dict[str, Any]] = {
+    "spidercast": {},
+    "vitis": TABLE,
+    "rvr": TABLE,
+    "opt": TABLE,
+    "ring-per-topic": {},
+}
+NOTES: dict[str, str] = {}
+"""Of what does not agree: overlay and figure -> why."""
+
+
+class Live(msgspec.Struct, frozen=True):
+    values: Values
+    late_ms: float
+    pulled: int
+    """Deliveries that catching up brought and not the overlay."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    overlay: str
+    simulated: list[Values]
+    deployed: list[Live]
+    paced: list[Live]
+    discarded: list[Live]
+    """Runs that did not count."""
+
+    def compared(self) -> list[Comparison]:
+        return compare(self.simulated, [live.values for live in self.deployed])
+
+
+def deployed(play: Play) -> Live:
+    """In real time."""
+    with tempfile.TemporaryDirectory(prefix="orbweaver-") as folder:
+        run = Deployed(play, Path(folder))
+        asyncio.run(run.run())
+        return _measure(play, run)
+
+
+def paced(play: Play) -> Live:
+    loop = PacedLoop()
+    with tempfile.TemporaryDirectory(prefix="orbweaver-") as folder:
+        run = Deployed(play, Path(folder), clock_ms=lambda: round(1000 * loop.time()))
+        try:
+            loop.run_until_complete(run.run())
+            loop.run_until_complete(loop.shutdown_default_executor())
+        finally:
+            loop.close()
+        return _measure(play, run)
+
+
+def _measure(play: Play, run: Deployed) -> Live:
+    records, found = run.records()
+    trouble = found.crashes + found.damaged + found.missing + found.unknown_events
+    assert trouble == 0, found
+    return Live(figures(records, play.warmup_ms, play.end_ms), run.late_ms, found.pulled)
+
+
+def study(overlay: str, runs: int) -> Found:
+    play = make_play(load_scenario(SCENARIO), find(overlay), OVERLAYS[overlay])
+    simulations = [figures(simulated(play, s), play.warmup_ms, play.end_ms) for s in SEEDS]
+    found = Found(overlay, simulations, [], [paced(play) for _ in range(runs)], [])
+    while len(found.deployed) < runs and len(found.discarded) < TRIES:
+        live = deployed(play)
+        counts = live.late_ms <= LATE_MS_MAX
+        (found.deployed if counts else found.discarded).append(live)
+        print(f"{overlay}: {live}{'' if counts else ', which does not count'}", flush=True)
+    if len(found.deployed) < runs:
+        sys.exit("this machine is too busy for runs in real time; try again later")
+    return found
+
+
+# -- the page
+
+
+def page(found: Sequence[Found], machine: str) -> str:
+    every = [one for overlay in found for one in overlay.compared()]
+    agree = sum(one.agree for one in every)
+    runs = len(found[0].deployed)
+    parts = [
+        "# Simulated and deployed nodes, side by side",
+        f"{agree} of {len(every)} figures agree. The same scenario "
+        "([forty.toml](../../scenarios/agreement/forty.toml)) was played in the simulator, "
+        f"with {len(SEEDS)} seeds, and by 40 real nodes, {runs} times: sockets of one machine, "
+        "in real time, all nodes in one process. Interests, publications (300, by the same "
+        "nodes at the same times), delays one way between each two nodes and places on the ring "
+        "are the same in both; membership is gossiped in both. Both hosts write the same "
+        "records, and the same functions measure them.",
+        machine,
+        "    make agreement\n    python studies/agreement.py --out docs/results/agreement.md",
+        "## What counts as agreement",
+        "The mean over the deployed runs may differ from the mean over the simulator's seeds by "
+        f"so much, or by {SPREAD:g} standard deviations over these seeds, if that is more. The "
+        "bands were chosen, and committed, before the first run.",
+        _table(
+            ["figure", "band", "why"],
+            [[f.name, _band(f.share, f.least), f.why] for f in FIGURES],
+        ),
+        "The overlay is looked at at the end; messages are counted from the end of the warm-up "
+        "on. Control messages are all that overlays send but events. Pings, addresses, "
+        "signatures and catching up are the network host's own and not among them.",
+        "## Results",
+        "± is the standard deviation over the seeds; in brackets, the lowest and the highest of "
+        "the runs. *Paced* are the same nodes and sockets on a clock that stands still while "
+        "the machine works: what differs there too is not the machine's fault.",
+        _table(
+            ["overlay", "figure", "simulated", "deployed", "difference", "band", "verdict",
+             "paced"],
+            [row for overlay in found for row in _rows(overlay)],
+        ),
+        *_notes(found),
+        "## The machine",
+        "How late messages came out of their delay, in the mean; runs that did not count and "
+        f"were done again, since that was more than {LATE_MS_MAX:g} ms on a machine with other "
+        "things to do, and how late they were; and deliveries that came out of a neighbour's "
+        "window rather than through the overlay.",
+        _table(
+            ["overlay", "late, ms", "did not count", "late in these, ms", "caught up"],
+            [
+                [o.overlay, _listed(o.deployed), str(len(o.discarded)), _listed(o.discarded),
+                 str(sum(live.pulled for live in o.deployed))]
+                for o in found
+            ],
+        ),
+    ]  # fmt: skip
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _rows(found: Found) -> list[list[str]]:
+    still = compare(found.simulated, [live.values for live in found.paced])
+    rows = []
+    for one, other in zip(found.compared(), still, strict=True):
+        digits = one.figure.digits
+        rows.append(
+            [
+                found.overlay,
+                one.figure.name,
+                f"{mean(one.simulated):.{digits}f} ±{one.spread:.{digits}f}",
+                f"{mean(one.deployed):.{digits}f} "
+                f"({min(one.deployed):.{digits}f} to {max(one.deployed):.{digits}f})",
+                f"{100 * one.difference / mean(one.simulated):+.1f} %",
+                f"{100 * one.band / mean(one.simulated):.1f} %",
+                "agree" if one.agree else "**do not agree**",
+                f"{100 * other.difference / mean(other.simulated):+.1f} %",
+            ]
+        )
+    return rows
+
+
+def _notes(found: Sequence[Found]) -> list[str]:
+    told = [
+        f"- **{overlay.overlay}, {one.figure.name}.** "
+        + NOTES.get(f"{overlay.overlay}, {one.figure.name}", "Not explained yet.")
+        for overlay in found
+        for one in overlay.compared()
+        if not one.agree
+    ]
+    return ["## What does not agree, and why", "\n".join(told)] if told else []
+
+
+def _listed(runs: Sequence[Live]) -> str:
+    return ", ".join(f"{live.late_ms:.1f}" for live in runs)
+
+
+def _band(share: float, least: float) -> str:
+    return f"{100 * share:g} %" if share else f"{100 * least:g} points of 100"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("agreement.md"))
+    parser.add_argument("--work", type=Path, default=Path("out/agreement.json"))
+    parser.add_argument("--again", action="store_true", help="only the page, of what --work has")
+    parser.add_argument("--overlays", nargs="+", default=list(OVERLAYS), choices=OVERLAYS)
+    parser.add_argument("--runs", type=int, default=RUNS, help="live runs of each overlay")
+    parser.add_argument("--machine", default="", help="a line that says when and where")
+    args = parser.parse_args(arguments)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    check_file(args.out)
+    if not args.again:
+        args.work.parent.mkdir(parents=True, exist_ok=True)
+        found = [study(overlay, args.runs) for overlay in args.overlays]
+        args.work.write_bytes(msgspec.json.encode(found))
+    found = msgspec.json.decode(args.work.read_bytes(), type=list[Found])
+    with whole_file(args.out) as temporary:
+        temporary.write_text(page(found, args.machine), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
