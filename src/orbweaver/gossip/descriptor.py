@@ -11,11 +11,14 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.topics import NOTHING, Interest
 
 
+Version = Annotated[int, Meta(ge=0, le=1 << 62)]
+"""Of a node's interest: grows with every start and every change, so the larger is the newer."""
+
+
 class Descriptor(msgspec.Struct, frozen=True, array_like=True, gc=False):
     node: NodeId
     interest: Interest
-    version: Annotated[int, Meta(ge=0, le=1 << 62)]
-    """Grows with every start and every change of interest: the larger is the newer."""
+    version: Version
     age: Annotated[int, Meta(ge=0)]
     """Since the node itself was heard from: in cycles of whoever holds the entry (Cyclon),
     or in milliseconds (Newscast, T-Man). Were it below 0 in what a peer sends, the entry would

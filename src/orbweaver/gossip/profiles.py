@@ -10,6 +10,7 @@ from msgspec import Meta
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Message, Purpose
 from orbweaver.core.topics import Interest
+from orbweaver.gossip.descriptor import Version
 
 
 class Proposal(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -30,7 +31,7 @@ class Profile(Message, frozen=True, gc=False, tag="profile"):
     chosen: bool
     """The receiver is in the sender's routing table."""
     interest: Interest | None
-    version: int
+    version: Version
     proposals: tuple[Proposal, ...]
 
 
