@@ -14,3 +14,12 @@ def test_a_burst_is_free_and_then_it_costs_time():
 def test_savings_have_a_limit():
     bucket = Bucket(10, burst=20, now=0.0)
     assert bucket.take(25, 1000.0) == pytest.approx(0.5)
+
+
+def test_who_goes_on_without_leave_runs_up_no_debt():
+    bucket = Bucket(10, burst=20, now=0.0)
+    assert [bucket.allow(15, 0.0) for _ in range(100)] == [True] + [False] * 99
+    assert bucket.allow(5, 0.0)
+    assert not bucket.allow(1, 0.0)
+    assert bucket.allow(1, 0.1)
+    assert bucket.left(1000.0) == 20

@@ -128,8 +128,11 @@ class CatchUp:
         event = Event(
             message.topic, message.publisher, message.epoch, message.seq, message.payload, seal
         )
-        if wrong := self._host.gate.wrong_with(event, 1, message.age_ms):
-            connection.strike(wrong)
+        connection.charge(connection.traffic, 1)
+        wrong = self._host.gate.wrong_with(event, 1, message.age_ms)
+        if wrong is not None:
+            if wrong:
+                connection.strike(wrong)
             return
         self._got[peer] = self._got.get(peer, 0) + 1
         self._deliver(event, 1, message.age_ms)

@@ -45,6 +45,19 @@ WRITE_HIGH = 1 << 20
 TOLD_CARDS_MAX, TOLD_SEALS_MAX = 4096, 64
 """How much we assume that the far end remembers of what it was told on this connection."""
 KEPT_SEALS_MAX = 2 * TOLD_SEALS_MAX
+HELLO_BYTES_MAX = 4096
+"""Largest frame of somebody who has proved nothing yet."""
+FORGIVE_S = 60.0
+"""One of those things is forgotten after so long: in weeks, mishaps add up too."""
+SEALS_PER_S = 4000.0
+CARDS_PER_S = 200.0
+"""New signatures of each kind that one peer may have checked in a second; each takes some
+60 us. Honest peers that bring more are slowed down, or tell the rest another time."""
+EFFORT = 0.25
+"""Of our time, the share that one peer may take up with weaving the overlay."""
+REST_S_MAX = 5.0
+UPKEEP_BURST = 5.0
+"""Seconds for which upkeep may be saved up."""
 
 
 class Owner(Protocol):
@@ -92,6 +105,7 @@ class Connection(asyncio.Protocol):
         """Asked, and answered. The far end reads in order: when it has answered a question, it
         has read all that was sent before."""
         self.strikes = 0
+        self.misbehaved = False
         self.topics_named = 0
         """Topics that nobody had named before."""
         self.told_cards: dict[NodeId, int] = {}
@@ -103,16 +117,22 @@ class Connection(asyncio.Protocol):
         """Whether the handshake succeeded, once it is over."""
         self._owner = owner
         self._loop = asyncio.get_running_loop()
-        self._reader = FrameReader(owner.settings.frame_bytes_max)
+        self._reader = FrameReader(HELLO_BYTES_MAX)
         self._nonce = os.urandom(NONCE)
         self._transport: asyncio.Transport | None = None
         self._deadline: asyncio.TimerHandle | None = None
         now = self._loop.time()
         settings = owner.settings
-        self.upkeep = Bucket(settings.upkeep_per_s, 5.0 * settings.upkeep_per_s, now)
+        self.upkeep = Bucket(settings.upkeep_per_s, UPKEEP_BURST * settings.upkeep_per_s, now)
         """For messages that weave the overlay."""
         self.traffic = Bucket(settings.traffic_per_s, 2.0 * settings.traffic_per_s, now)
         """For messages that spread events."""
+        self.effort = Bucket(EFFORT, 4 * EFFORT, now)
+        self.seals_due = Bucket(SEALS_PER_S, 2 * SEALS_PER_S, now)
+        self.cards_due = Bucket(CARDS_PER_S, 10 * CARDS_PER_S, now)
+        self._patience = Bucket(1 / FORGIVE_S, STRIKES_MAX, now)
+        self._rest_until = 0.0
+        self._waking: asyncio.TimerHandle | None = None
 
     # -- asyncio
 
@@ -136,7 +156,7 @@ class Connection(asyncio.Protocol):
         self._owner.counters.bytes_in += len(data)
         try:
             for kind, body in self._reader.feed(data):
-                if self._transport is None or self._transport.is_closing():
+                if not self.alive:
                     return
                 self._frame(kind, body)
         except ProtocolError as error:
@@ -156,8 +176,9 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None
         self.open = False
-        if self._deadline is not None:
-            self._deadline.cancel()
+        for timer in (self._deadline, self._waking):
+            if timer is not None:
+                timer.cancel()
         if not self.settled.done():
             self.settled.set_result(False)
         if not self.ended.done():
@@ -166,11 +187,16 @@ class Connection(asyncio.Protocol):
 
     # -- for the owner
 
+    @property
+    def alive(self) -> bool:
+        """It is neither closed nor about to be."""
+        return self._transport is not None and not self._transport.is_closing()
+
     def say(self, message: Control) -> None:
         self.write((control_frame(message),))
 
     def write(self, parts: Sequence[bytes]) -> None:
-        if self._transport is None or self._transport.is_closing():
+        if self._transport is None or not self.alive:
             return
         data = b"".join(parts)
         self._owner.counters.bytes_out += len(data)
@@ -193,7 +219,7 @@ class Connection(asyncio.Protocol):
     def refuse(self, reason: str) -> None:
         """Close, and say why."""
         self.reason = self.reason or reason
-        if self._transport is not None and not self._transport.is_closing():
+        if self._transport is not None and self.alive:
             self.say(Refused(reason[:200]))
             self._transport.close()
             # A peer that does not read would keep the transport, and what is written, for ever.
@@ -205,23 +231,33 @@ class Connection(asyncio.Protocol):
 
     def strike(self, reason: str) -> None:
         self.strikes += 1
-        if self.misbehaved:
+        if self._patience.take(1, self._loop.time()):
+            self.misbehaved = True
             self.refuse(reason)
-
-    @property
-    def misbehaved(self) -> bool:
-        return self.strikes > STRIKES_MAX
 
     def rest(self, seconds: float) -> None:
         """Read nothing for a while: the peer sends faster than it may."""
-        if self._transport is not None and not self._transport.is_closing():
+        until = self._loop.time() + min(seconds, REST_S_MAX)
+        if until <= self._rest_until or self._transport is None or not self.alive:
+            return
+        self._rest_until = until
+        if self._waking is not None:
+            self._waking.cancel()
+        else:
             self._transport.pause_reading()
-            self._loop.call_later(seconds, self._read_on)
+        self._waking = self._loop.call_at(until, self._read_on)
+
+    def charge(self, bucket: Bucket, count: float) -> None:
+        """For something it sent. Who sends too much has to wait."""
+        if wait := bucket.take(count, self._loop.time()):
+            self._owner.counters.flooded += 1
+            self.rest(wait)
 
     # -- inside
 
     def _read_on(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
+        self._waking = None
+        if self._transport is not None and self.alive:
             self._transport.resume_reading()
 
     def _too_slow(self) -> None:
@@ -247,6 +283,7 @@ class Connection(asyncio.Protocol):
             self._handshake(message)
         elif isinstance(message, Ping):
             self.say(Pong())
+            self.charge(self.upkeep, 1)
         elif isinstance(message, Bye):
             self.retire()
             if self._transport is not None:
@@ -255,6 +292,7 @@ class Connection(asyncio.Protocol):
             self.abort()
         elif isinstance(message, Pong):
             self.pongs += 1
+            self.charge(self.upkeep, 1)
         else:
             self.used = self.heard
             self._owner.control(self, message)
@@ -314,6 +352,7 @@ class Connection(asyncio.Protocol):
         self._deadline.cancel()
         self.peer = node
         self.open = True
+        self._reader.size_max = self._owner.settings.frame_bytes_max
         if not self.settled.done():
             self.settled.set_result(True)
         self._owner.opened(self)

@@ -141,7 +141,8 @@ class FrameReader:
     """Bytes as they come, to frames. Nothing beyond the largest frame is ever kept."""
 
     def __init__(self, size_max: int) -> None:
-        self._size_max = size_max
+        self.size_max = size_max
+        """May change between frames."""
         self._rest = bytearray()
         self._need = 4
         """Bytes that must have come before there is anything to do: otherwise a large frame
@@ -160,8 +161,8 @@ class FrameReader:
         self._need = 4
         while end - at >= 4:
             size = int.from_bytes(view[at : at + 4], "big")
-            if not 0 < size <= self._size_max:
-                raise ProtocolError(f"a frame of {size} bytes; at most {self._size_max} are read")
+            if not 0 < size <= self.size_max:
+                raise ProtocolError(f"a frame of {size} bytes; at most {self.size_max} are read")
             if end - at < 4 + size:
                 self._need = 4 + size
                 break

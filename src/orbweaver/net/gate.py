@@ -4,12 +4,17 @@ Undecodable frames, events that their publisher did not sign, signed too long ag
 somebody who may not publish, numbers that make no sense, messages an overlay refuses: all of
 it is counted and dropped, and whoever goes on is cut off. Nothing a peer sends may stop the
 node.
+
+A peer is blamed only for what no correct peer sends, and a correct peer passes on what it
+let in itself. So what may have been within bounds a moment ago, one hop before, is dropped
+without a word: or somebody could have honest nodes cut each other off.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from time import thread_time
 
 import structlog
 
@@ -17,13 +22,22 @@ from orbweaver.core.errors import ProtocolError, UsageError
 from orbweaver.core.ids import NodeId, Topic, check_topic
 from orbweaver.core.messages import Carrier, Codec, Event, Message
 from orbweaver.core.topics import TopicTable
-from orbweaver.net.connection import KEPT_SEALS_MAX, Connection
+from orbweaver.net.connection import KEPT_SEALS_MAX, UPKEEP_BURST, Connection
 from orbweaver.net.counters import Counters
+from orbweaver.net.limits import Bucket
+from orbweaver.net.packing import FRAME_SOFT_MAX
 from orbweaver.net.seals import BatchSeal, SealChecker
 from orbweaver.net.settings import Settings
 
 HOPS_MAX = 1 << 10
 AGE_MS_MAX = 1 << 40
+UPKEEP_BYTES = 500
+"""Messages that weave the overlay count once for each so many bytes of them."""
+TOPICS_PER_S = 100.0
+"""New names of topics that are remembered in a second, from everybody together, once a
+quarter of the table has been filled at leisure."""
+
+_SPREADS = ("data", "repair")
 
 log = structlog.get_logger()
 
@@ -46,58 +60,106 @@ class Gate:
         """Public, so that tests can put delays and losses in between."""
         self._checker = SealChecker()
         self._sign = settings.sign
+        self._new_topics = Bucket(TOPICS_PER_S, settings.topics_max / 4, 0.0)
         self._replay_ms = round(1000 * settings.replay_s)
+        self._upkeep_max = UPKEEP_BURST * settings.upkeep_per_s
         self._allowed = _read_allowed(settings.publishers)
 
     def messages(self, connection: Connection, body: memoryview, now: float) -> int:
         """A frame of overlay messages, and how many they are; `now` in seconds of the loop."""
         peer = connection.peer
         assert peer is not None
-        codec, counters = self._codec, self._counters
-        codec.seals = connection.seals
-        known = len(self._topics)
+        counters = self._counters
         try:
-            messages = codec.decode_list(body)
+            messages = self._read(connection, body, now)
         except ProtocolError as error:
             counters.bad_frames += 1
             connection.strike(str(error))
             return 0
-        finally:
-            self._charge_topics(connection, len(self._topics) - known)
         counters.messages_in += len(messages)
-        inside, upkeep = self.inside, 0
+        inside, upkeep, spent = self.inside, 0, 0.0
         for message in messages:
             if message.carries:
                 carrier: Carrier = message  # type: ignore[assignment]
                 wrong = self.wrong_with(carrier.event, carrier.hops, carrier.age_ms)
-                if wrong:
-                    connection.strike(wrong)
-                    if connection.misbehaved:
+                if wrong is not None:
+                    if wrong:
+                        connection.strike(wrong)
+                    if not connection.alive:
                         break
                     continue
             elif message.purpose != "repair":
                 upkeep += 1
+                spent -= thread_time()
             try:
                 inside(peer, message)
-            except ProtocolError as error:
-                counters.bad_messages += 1
-                connection.strike(str(error))
-            except Exception:
-                # Nonsense that an overlay trusted. It is the peer's fault or ours; either way
-                # the node goes on.
-                counters.bad_messages += 1
-                log.exception("message failed", kind=type(message).__name__, peer=f"{peer:016x}")
-                connection.strike("a message that makes no sense")
+            except Exception as error:
+                self._blame(connection, message, error)
+                if not connection.alive:
+                    break
+            if message.purpose not in _SPREADS:
+                spent += thread_time()
+                if upkeep > self._upkeep_max:
+                    counters.bad_messages += 1
+                    connection.strike("more upkeep at once than any node needs")
+                    if not connection.alive:
+                        break
+        self._charge(connection, body, messages, upkeep, spent, now)
+        return len(messages)
+
+    def _read(self, connection: Connection, body: memoryview, now: float) -> list[Message]:
+        # Many messages in a large frame would keep everybody else waiting.
+        if bytes(body[:1]) != b"\xdd" or (
+            len(body) > FRAME_SOFT_MAX + 5 and int.from_bytes(body[1:5], "big") > 1
+        ):
+            raise ProtocolError(f"a frame of {len(body)} bytes that should have been several")
+        codec, known = self._codec, len(self._topics)
+        codec.seals = connection.seals
+        own = self._settings.topics_of_peer - connection.topics_named
+        codec.room = room = min(own, int(self._new_topics.left(now)))
+        try:
+            return codec.decode_list(body)
+        finally:
+            connection.topics_named += len(self._topics) - known
+            self._new_topics.take(room - codec.room, now)
+
+    def _blame(self, connection: Connection, message: Message, error: Exception) -> None:
+        self._counters.bad_messages += 1
+        if isinstance(error, ProtocolError):
+            connection.strike(str(error))
+            return
+        # Nonsense that an overlay trusted. It is the peer's fault or ours; either way the node
+        # goes on.
+        log.exception("message failed", kind=type(message).__name__, peer=f"{connection.peer:016x}")
+        connection.strike("a message that makes no sense")
+
+    def _charge(
+        self,
+        connection: Connection,
+        body: memoryview,
+        messages: list[Message],
+        upkeep: int,
+        spent: float,
+        now: float,
+    ) -> None:
+        """For so many messages of upkeep, which took us so many seconds, and the rest."""
         wait = connection.traffic.take(len(messages) - upkeep, now)
         if upkeep:
-            wait = max(wait, connection.upkeep.take(upkeep, now))
+            size = len(body)
+            if upkeep < len(messages):
+                size -= sum(len(m.event.payload) for m in messages if isinstance(m, Carrier))
+            wait = max(
+                wait,
+                connection.upkeep.take(max(upkeep, size / UPKEEP_BYTES), now),
+                connection.effort.take(spent, now),
+            )
         if wait:
-            counters.flooded += 1
-            connection.rest(min(wait, 1.0))
-        return len(messages)
+            self._counters.flooded += 1
+            connection.rest(wait)
 
     def message(self, sender: NodeId, data: bytes) -> None:
         """One message out of a datagram. Only gossip comes that way."""
+        self._codec.room = 0  # it may come from anybody; names that matter come by TCP too
         message = self._codec.decode(data)
         if message.purpose != "membership":
             raise ProtocolError(f"{type(message).__name__} does not come in datagrams")
@@ -110,19 +172,25 @@ class Gate:
             log.exception("datagram failed", peer=f"{sender:016x}")
             raise ProtocolError("a message that makes no sense") from None
 
-    def wrong_with(self, event: Event, hops: int, age_ms: int) -> str:
-        """Why an event is not let in; empty if it is."""
+    def wrong_with(self, event: Event, hops: int, age_ms: int) -> str | None:
+        """Why an event is not let in; empty if its sender is not to blame for it, and None if
+        it is let in."""
         if not (0 < hops <= HOPS_MAX and 0 <= age_ms <= AGE_MS_MAX and event.seq >= 0):
             self._counters.bad_messages += 1
-            return "an event with impossible numbers"
+            passed_on = 0 < hops <= HOPS_MAX + 1 and 0 <= age_ms <= 2 * AGE_MS_MAX
+            return "" if passed_on and event.seq >= 0 else "an event with impossible numbers"
+        if len(event.payload) > self._settings.payload_bytes_max:
+            self._counters.bad_messages += 1
+            return ""  # it may be set otherwise there
         if self._sign:
             seal = event.seal
             if not isinstance(seal, BatchSeal) or not seal.covers(event):
                 self._counters.forged += 1
                 return "an event that its publisher did not sign"
-            if abs(time.time() * 1000 - seal.time_ms) > self._replay_ms:
+            off_ms = abs(time.time() * 1000 - seal.time_ms)
+            if off_ms > self._replay_ms:
                 self._counters.replayed += 1
-                return "an event from another time"
+                return "an event from another time" if off_ms > 2 * self._replay_ms else ""
         if event.topic not in self._topics:
             try:
                 check_topic(event.topic)
@@ -131,18 +199,23 @@ class Gate:
                 return str(error)
         if self._allowed and not self.may_publish(event.publisher, event.topic):
             self._counters.not_allowed += 1
-            return f"may not publish on {event.topic}"
-        return ""
+            return ""  # it may have another list, for now
+        return None
 
     def seals(self, connection: Connection, seals: tuple[bytes, ...]) -> None:
         """Signatures for events to come."""
         kept = connection.seals
-        for data in seals:
+        connection.charge(connection.seals_due, len(seals))
+        if len(seals) > KEPT_SEALS_MAX:
+            connection.strike("more seals than are kept")
+        for data in seals[:KEPT_SEALS_MAX]:
             try:
                 seal = self._checker.check(data)
             except ProtocolError as error:
                 self._counters.bad_seals += 1
                 connection.strike(str(error))
+                if not connection.alive:
+                    return
                 continue
             kept.pop(seal.name, None)
             kept[seal.name] = seal
@@ -159,13 +232,6 @@ class Gate:
                 if allowed is not None:
                     break
         return allowed is None or node in allowed
-
-    def _charge_topics(self, connection: Connection, new: int) -> None:
-        """Names of topics are remembered for ever, so nobody may bring too many."""
-        if new:
-            connection.topics_named += new
-            if connection.topics_named > self._settings.topics_of_peer:
-                connection.refuse("too many new topics")
 
 
 def _read_allowed(publishers: Mapping[str, list[str]]) -> dict[str, frozenset[NodeId]]:

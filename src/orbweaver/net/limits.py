@@ -17,7 +17,19 @@ class Bucket:
     def take(self, count: float, now: float) -> float:
         """Take tokens, on credit if need be; the answer is how long to wait until the credit
         is paid back, 0 if there is none."""
+        self._tokens = self.left(now) - count
+        return max(0.0, -self._tokens / self._per_s)
+
+    def allow(self, count: float, now: float) -> bool:
+        """Take tokens if there are enough. For what cannot be made to wait: whoever goes on
+        without leave must not run up a debt that others have to pay."""
+        if self.left(now) < count:
+            return False
+        self._tokens -= count
+        return True
+
+    def left(self, now: float) -> float:
         earned = (now - self._since) * self._per_s
         self._since = now
-        self._tokens = min(self._burst, self._tokens + earned) - count
-        return max(0.0, -self._tokens / self._per_s)
+        self._tokens = min(self._burst, self._tokens + earned)
+        return self._tokens
