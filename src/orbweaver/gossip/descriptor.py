@@ -10,7 +10,6 @@ from msgspec import Meta
 from orbweaver.core.ids import NodeId
 from orbweaver.core.topics import NOTHING, Interest
 
-
 Version = Annotated[int, Meta(ge=0, le=1 << 62)]
 """Of a node's interest: grows with every start and every change, so the larger is the newer."""
 
