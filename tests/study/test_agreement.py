@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
 import pytest
 
 from orbweaver.overlays.catalog import find
@@ -113,3 +118,62 @@ def test_a_figure_for_each_value(live: tuple[Records, Gathered], play: Play) -> 
     values = figures(live[0], play.warmup_ms, play.end_ms)
     assert len(values) == len(FIGURES)
     assert all(value > 0 for value in values)
+
+
+SCRIPT = Path(__file__).parents[2] / "studies" / "agreement.py"
+
+
+@pytest.fixture(scope="module")
+def study() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("agreement", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["agreement"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_says_what_does_not_agree_and_why(
+    study: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulations = [(8.0, 1.0, 2.0, 100.0, 20.0), (8.2, 1.0, 2.0, 100.0, 20.0)]
+    alike = study.Live((8.1, 1.0, 2.05, 108.0, 20.5), 0.4, 0)
+    slow = study.Live((8.1, 1.0, 2.05, 118.0, 20.5), 0.5, 7)
+    busy = study.Live((8.1, 1.0, 2.05, 300.0, 20.5), 9.0, 0)
+    found = [
+        study.Found("vitis", simulations, [alike, alike], [alike], []),
+        study.Found("opt", simulations, [slow, slow], [alike], [busy]),
+    ]
+    monkeypatch.setattr(study, "NOTES", {"opt, mean latency, ms": "Slow sockets."})
+    page = study.page(found, "a machine")
+    assert "9 of 10 figures agree." in page
+    assert page.count("**do not agree**") == 1
+    row = "| opt | mean latency, ms | 100.0 ±0.0 | 118.0 (118.0 to 118.0) | +18.0 % | 10.0 % |"
+    assert f"{row} **do not agree** | +8.0 % |" in page
+    assert "- **opt, mean latency, ms.** Slow sockets." in page
+    assert "| opt | 0.5, 0.5 | 1 | 9.0 | 14 |" in page
+
+
+def test_a_run_on_a_busy_machine_does_not_count(
+    study: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = iter([9.0, 0.5, 3.0, 0.5])
+    monkeypatch.setattr(study, "SEEDS", range(1))
+    monkeypatch.setattr(study, "load_scenario", lambda path: SCENARIO)
+    monkeypatch.setattr(study, "paced", lambda play: study.Live((1.0,) * 5, 0.0, 0))
+    monkeypatch.setattr(study, "deployed", lambda play: study.Live((1.0,) * 5, next(late), 0))
+    found = study.study("spidercast", 2)
+    assert [live.late_ms for live in found.deployed] == [0.5, 0.5]
+    assert [live.late_ms for live in found.discarded] == [9.0, 3.0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("overlay", ["spidercast", "vitis", "rvr", "opt", "ring-per-topic"])
+def test_forty_nodes_agree(study: ModuleType, overlay: str) -> None:
+    """The study's scenario, on the clock that a busy machine cannot disturb."""
+    play = make_play(study.load_scenario(study.SCENARIO), find(overlay), study.OVERLAYS[overlay])
+    simulations = [figures(simulated(play, s), play.warmup_ms, play.end_ms) for s in study.SEEDS]
+    for found in compare(simulations, [study.paced(play).values]):
+        # One run spreads more than the mean of several.
+        assert abs(found.difference) <= 2 * found.band, found
