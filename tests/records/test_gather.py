@@ -156,6 +156,19 @@ def test_events_that_nobody_published_are_left_out_and_counted(nodes: Nodes) -> 
     assert not len(records["deliveries"])
 
 
+def test_what_catching_up_brought_is_a_copy_too(nodes: Nodes) -> None:
+    a, b = nodes.begin(1), nodes.begin(2)
+    a.published(EVENT)
+    nodes.at(8000)
+    b.delivered(EVENT, 1, pulled=True)
+    nodes.end(a)
+    nodes.end(b)
+    records, found = gather(nodes.folder)
+    assert found.pulled == 1
+    assert rows(records, "publications") == [(0, NAME, "news/sport", 1, 1, 0, 1, 1, 1, 8000, 8000)]
+    assert rows(records, "traffic") == [(2, 1, 0, 0, 0)]
+
+
 def test_clocks_that_do_not_agree_are_told(nodes: Nodes) -> None:
     a, b = nodes.begin(1), nodes.begin(2)
     nodes.at(50)

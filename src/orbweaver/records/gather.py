@@ -172,7 +172,9 @@ class _Cluster:
             recorder.carried(now, node, Carrier(event, fact.hops, 0), False)
             return
         published = self._publications[fact.event][0] - self._start_ms
-        self.pulled += fact.pulled
+        if fact.pulled:  # the copy came by itself, and not in a message of the overlay
+            self.pulled += 1
+            recorder.carried(now, node, Carrier(event, fact.hops, 0), True)
         self.backwards += now < published
         recorder.delivered(max(now, published), node, event, fact.hops)
 
