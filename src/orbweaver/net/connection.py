@@ -72,6 +72,10 @@ class Owner(Protocol):
         """Why this peer is not let in; empty if it is."""
         ...
 
+    def greets(self) -> bool:
+        """Whether there is time for another handshake."""
+        ...
+
     def opened(self, connection: Connection) -> None: ...
     def closed(self, connection: Connection) -> None: ...
     def writable(self, connection: Connection) -> None: ...
@@ -85,15 +89,18 @@ class Owner(Protocol):
 
 
 class Connection(asyncio.Protocol):
-    def __init__(self, owner: Owner, ours: bool) -> None:
+    def __init__(self, owner: Owner, ours: bool, expected: NodeId | None = None) -> None:
+        """With `expected`, anybody else who answers is hung up on."""
         self.ours = ours
         """We opened it."""
+        self.expected = expected
         self.peer: NodeId | None = None
         """Whose it is, once that is proven."""
         self.card: Card | None = None
         self.open = False
-        self.turned_away = False
-        """There is no room for it."""
+        self.greeting: asyncio.Task[None] | None = None
+        """While it is being accepted."""
+        self.opened_at = 0.0
         self.reason = ""
         """Why it was refused, by whichever end."""
         self.retired = False
@@ -138,9 +145,6 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        if self.turned_away:
-            self._transport.abort()
-            return
         self._transport.set_write_buffer_limits(high=WRITE_HIGH)
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
@@ -228,6 +232,8 @@ class Connection(asyncio.Protocol):
     def abort(self) -> None:
         if self._transport is not None:
             self._transport.abort()
+        elif self.greeting is not None:
+            self.greeting.cancel()
 
     def strike(self, reason: str) -> None:
         self.strikes += 1
@@ -321,7 +327,15 @@ class Connection(asyncio.Protocol):
         ):
             if mine != theirs:
                 raise ProtocolError(f"{name} {theirs!r} does not go with {mine!r}")
-        node = check_card(hello.card)
+        node = hello.card.node
+        if self.expected is not None and node != self.expected:
+            self.refuse("somebody else was expected here")
+            return
+        if not self.ours and not self._owner.greets():
+            self._owner.counters.connections_refused += 1
+            self.refuse("too many calls at once")
+            return
+        check_card(hello.card)
         if len(hello.nonce) != NONCE:
             raise ProtocolError("a nonce of the wrong length")
         self._check_certificate(hello.card)
@@ -352,6 +366,7 @@ class Connection(asyncio.Protocol):
         self._deadline.cancel()
         self.peer = node
         self.open = True
+        self.opened_at = self._loop.time()
         self._reader.size_max = self._owner.settings.frame_bytes_max
         if not self.settled.done():
             self.settled.set_result(True)

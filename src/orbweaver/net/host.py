@@ -251,6 +251,9 @@ class Host:
             self.recorder.noticed(topic in self.interest)
         self.overlay.receive(sender, message)
 
+    def greets(self) -> bool:
+        return self.peers.greets()
+
     def admits(self, connection: Connection, card: Card) -> str:
         return self.peers.admits(card)
 

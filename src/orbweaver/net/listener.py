@@ -19,7 +19,10 @@ PAUSE_S = 0.5
 
 class Listener:
     def __init__(
-        self, accept: Callable[[], Connection], tls: ssl.SSLContext | None, handshake_s: float
+        self,
+        accept: Callable[[], Connection | None],
+        tls: ssl.SSLContext | None,
+        handshake_s: float,
     ) -> None:
         self._accept = accept
         self._tls = tls
@@ -85,6 +88,10 @@ class Listener:
 
     async def _greet(self, accepted: socket.socket) -> None:
         connection = self._accept()
+        if connection is None:
+            accepted.close()
+            return
+        connection.greeting = asyncio.current_task()
         limit = {"ssl_handshake_timeout": self._handshake_s} if self._tls is not None else {}
         try:
             await self._loop.connect_accepted_socket(
@@ -92,3 +99,10 @@ class Listener:
             )
         except (OSError, TimeoutError):
             connection.connection_lost(None)
+        except asyncio.CancelledError:
+            # There is no room for it any more, or the node stops.
+            connection.connection_lost(None)
+            accepted.close()
+            raise
+        finally:
+            connection.greeting = None

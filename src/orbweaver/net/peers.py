@@ -14,6 +14,7 @@ import contextlib
 import os
 import ssl
 from collections.abc import Callable, Iterator
+from itertools import islice
 from random import Random
 
 import structlog
@@ -21,6 +22,8 @@ import structlog
 from orbweaver.core.ids import NodeId
 from orbweaver.net.cards import AddressBook, Card
 from orbweaver.net.connection import Connection, Owner
+from orbweaver.net.doubts import Doubts
+from orbweaver.net.limits import Bucket
 from orbweaver.net.outqueue import OutQueue
 
 TRIES_LINK, TRIES_OTHER = 4, 2
@@ -28,7 +31,18 @@ PAUSE_S, PAUSE_S_MAX = 0.2, 3.0
 AVOID_S = 2.0
 """How long a peer that was given up is not tried again."""
 PENDING_MAX = 64
-"""Handshakes under way at once."""
+"""Handshakes under way at once. With more, the oldest goes: an honest one takes no longer
+than a letter and its answer."""
+GREET_PER_S = 500.0
+"""Handshakes begun in a second; each costs some signatures."""
+CALLS_MAX = 32
+"""Calls under way at once, to those whom we have reached before, and to others."""
+WAITING_MAX = 256
+"""Peers that wait to be called; others are given up at once."""
+SHORT_S = 2.0
+SHORT_MAX = 6
+"""A connection that did not last so long counts as a call that failed; after so many of
+them in a row the peer is given up."""
 MYSELF = "that is myself"
 BAN_S = 60.0
 BANNED_MAX = 1024
@@ -37,7 +51,7 @@ log = structlog.get_logger()
 
 
 class Peer:
-    __slots__ = ("connection", "dialling", "link", "messages_in", "node", "queue")
+    __slots__ = ("connection", "dialling", "link", "messages_in", "node", "queue", "short")
 
     def __init__(self, node: NodeId) -> None:
         self.node = node
@@ -47,6 +61,8 @@ class Peer:
         """The overlay calls it a neighbour."""
         self.queue = OutQueue()
         self.messages_in = 0
+        self.short = 0
+        """Connections in a row that ended as soon as they had begun."""
 
 
 class Peers:
@@ -73,34 +89,59 @@ class Peers:
         self._banned: dict[NodeId, float] = {}
         self._closing = False
         self._loop = asyncio.get_running_loop()
+        self.doubts = Doubts()
+        self._lines = (asyncio.Semaphore(CALLS_MAX), asyncio.Semaphore(CALLS_MAX))
+        self._waiting = 0
+        self._greetings = Bucket(GREET_PER_S, GREET_PER_S, self._loop.time())
 
     def __iter__(self) -> Iterator[Peer]:
         return iter(list(self._peers.values()))
 
     # -- connections
 
-    def accept(self) -> Connection:
-        """For the listening socket."""
-        connection = Connection(self._owner, ours=False)
+    def accept(self) -> Connection | None:
+        """For the listening socket; None if there is no room."""
         self._owner.counters.connections_in += 1
-        pending = sum(not known.open for known in self._all)
-        if len(self._all) >= self._owner.settings.connections_max or pending >= PENDING_MAX:
-            self._owner.counters.connections_refused += 1
-            connection.turned_away = True
+        pending = [known for known in self._all if not known.open and not known.ours]
+        if len(pending) >= PENDING_MAX:
+            self._make_room(pending[0])
+        elif len(self._all) >= self._owner.settings.connections_max:
+            idle = [known for known in self._all if known.open and not self._is_link(known)]
+            if not idle:
+                self._owner.counters.connections_refused += 1
+                return None
+            self._make_room(min(idle, key=lambda known: known.used))
+        connection = Connection(self._owner, ours=False)
         self._all[connection] = None
         return connection
 
+    def _make_room(self, connection: Connection) -> None:
+        self._owner.counters.connections_refused += 1
+        self._all.pop(connection, None)
+        connection.abort()
+
+    def _is_link(self, connection: Connection) -> bool:
+        peer = self._peers.get(connection.peer) if connection.peer is not None else None
+        return peer is not None and peer.link and peer.connection is connection
+
+    def greets(self) -> bool:
+        return self._greetings.allow(1, self._loop.time())
+
     async def call(
-        self, host: str, port: int, explain: Callable[[str], None] = lambda why: None
+        self,
+        host: str,
+        port: int,
+        explain: Callable[[str], None] = lambda why: None,
+        expected: NodeId | None = None,
     ) -> Connection | None:
-        """Open a connection to an address; None if nobody answers or we do not agree, and
-        `explain` is told why."""
+        """Open a connection to an address; None if nobody answers, another than expected does
+        or we do not agree, and `explain` is told why."""
         settings = self._owner.settings
         made: Connection | None = None
 
         def factory() -> Connection:
             nonlocal made
-            made = Connection(self._owner, ours=True)
+            made = Connection(self._owner, ours=True, expected=expected)
             self._all[made] = None
             return made
 
@@ -116,6 +157,8 @@ class Peers:
         assert made is not None
         self._owner.counters.connections_out += 1
         if await made.settled:
+            assert made.card is not None
+            self.doubts.found(made.card)
             return made
         explain(made.reason or "it hung up at once; does one of the two run TLS?")
         return None
@@ -154,6 +197,8 @@ class Peers:
         if peer is None or peer.connection is not connection:
             return
         peer.connection = None
+        lasted = self._loop.time() - connection.opened_at
+        peer.short = peer.short + 1 if lasted < SHORT_S else 0
         if peer.link or len(peer.queue):
             self.dial(peer)
         else:
@@ -181,42 +226,58 @@ class Peers:
     def dial(self, peer: Peer) -> None:
         """See to it that there is a connection, soon."""
         if peer.dialling is None and peer.connection is None and not self._closing:
-            if self._avoid.get(peer.node, 0.0) > self._loop.time():
+            if (
+                peer.node not in self._book
+                or self._avoid.get(peer.node, 0.0) > self._loop.time()
+                or self._waiting >= WAITING_MAX
+                or peer.short > SHORT_MAX
+            ):
                 self._give_up(peer)
             else:
+                self._waiting += 1
                 peer.dialling = self._loop.create_task(self._dial(peer))
 
     async def _dial(self, peer: Peer) -> None:
         pause_s = PAUSE_S
         tries = 0
         try:
+            for _ in range(peer.short):
+                await self._pause(pause_s)
+                pause_s = min(2 * pause_s, PAUSE_S_MAX)
             while peer.connection is None:
                 card = self._book.get(peer.node)
-                if card is None:
+                if card is None or not self.doubts.may_call(card, self._loop.time()):
                     break
-                connection = await self.call(card.host, card.port)
-                if connection is not None and connection.peer != peer.node:
-                    connection.retire()  # somebody else lives there now
-                    break
+                async with self._lines[self.doubts.was_found(card)]:
+                    connection = await self.call(card.host, card.port, expected=peer.node)
                 tries += 1
                 if connection is not None or peer.connection is not None:
                     return
+                self.doubts.failed(card, self._loop.time())
                 if tries >= (TRIES_LINK if peer.link else TRIES_OTHER):
                     break
-                await asyncio.sleep(pause_s * (0.5 + self._chance.random()))
+                await self._pause(pause_s)
                 pause_s = min(2 * pause_s, PAUSE_S_MAX)
         finally:
             peer.dialling = None
+            self._waiting -= 1
         if peer.connection is None:
             self._give_up(peer)
 
+    async def _pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds * (0.5 + self._chance.random()))
+
     def _give_up(self, peer: Peer) -> None:
         now = self._loop.time()
-        self._avoid = {node: until for node, until in self._avoid.items() if until > now}
-        if peer.node not in self._avoid:
+        for node, until in list(islice(self._avoid.items(), 2)):
+            if until <= now:  # they are in the order in which they end
+                del self._avoid[node]
+        if self._avoid.get(peer.node, 0.0) <= now:
+            self._avoid.pop(peer.node, None)
             self._avoid[peer.node] = now + AVOID_S
             self._owner.counters.peers_lost += 1
-            log.info("peer lost", peer=f"{peer.node:016x}")
+            if peer.node in self._book:
+                log.info("peer lost", peer=f"{peer.node:016x}")
         self._owner.counters.dropped_unreachable += len(peer.queue)
         peer.queue.clear()
         self._peers.pop(peer.node, None)
