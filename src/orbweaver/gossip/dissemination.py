@@ -176,6 +176,10 @@ class Dissemination:
 
     # -- messages: `handlers` has a function for each
 
+    def receive(self, sender: NodeId, message: Message) -> None:
+        """Any of `messages`, for an overlay that does not take over `handlers`."""
+        self.handlers[type(message)](self, sender, message)
+
     def on_push(self, sender: NodeId, message: Push) -> None:
         event = message.event
         key, seq = event.stream, event.seq
