@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -35,6 +36,8 @@ class Process:
         self.id = self.address = ""
         self.published: list[Event] = []
         self.got: Counter[Event] = Counter()
+        self.got_at: dict[Event, float] = {}
+        self.killed_at = 0.0
         self.missed = 0
         self.counters: dict[str, int] = {}
         self.neighbours: list[str] = []
@@ -72,6 +75,7 @@ class Process:
     async def kill(self) -> None:
         """kill -9."""
         self.alive = False
+        self.killed_at = time.monotonic()
         self._process.kill()
         await self._process.wait()
         await self._reading
@@ -106,7 +110,9 @@ class Process:
 
     def _hear(self, told: dict[str, Any]) -> None:
         if "got" in told:
-            self.got[tuple(told["got"])] += 1
+            event = tuple(told["got"])
+            self.got[event] += 1
+            self.got_at.setdefault(event, time.monotonic())
             self.missed += told["missed"]
         elif "published" in told:
             self.published.append(tuple(told["published"]))
