@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -111,18 +112,24 @@ class Deployed:
         loop = asyncio.get_running_loop()
         delay_s = [self._play.delay_ms[i][number] / 1000 for i in range(len(self._number))]
 
-        def arrive(due: float, sender: NodeId, message: Message) -> None:
+        # One queue for each sender: of two timers for the same moment either may be first, but
+        # of two messages on one link the first is.
+        waiting: list[deque[Message]] = [deque() for _ in delay_s]
+
+        def arrive(due: float, sender: NodeId) -> None:
             self._late_s += loop.time() - due
             self._arrived += 1
             host.tick()
             try:
-                inside(sender, message)
+                inside(sender, waiting[self._number[sender]].popleft())
             except ProtocolError as error:  # the gate, which counts these, has let it go
                 self._wrong.append(str(error))
 
         def receive(sender: NodeId, message: Message) -> None:
-            due = loop.time() + delay_s[self._number[sender]]
-            loop.call_at(due, arrive, due, sender, message)
+            number = self._number[sender]
+            waiting[number].append(message)
+            due = loop.time() + delay_s[number]
+            loop.call_at(due, arrive, due, sender)
 
         host.gate.inside = receive
 
