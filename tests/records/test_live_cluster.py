@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -201,3 +203,48 @@ def test_records_that_cannot_be_written_stop_the_start(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="records: cannot write"):
         asyncio.run(life())
+
+
+KILLED = """
+import asyncio, sys
+from orbweaver.net.node import NetworkNode
+from orbweaver.net.settings import Settings
+from orbweaver.overlays.catalog import find
+
+async def life():
+    async with NetworkNode(find("spidercast"), Settings(records=sys.argv[1])) as node:
+        await node.subscribe("news")
+        while True:
+            await node.publish("news", b"goal")
+            print("published", flush=True)
+            await asyncio.sleep(0.02)
+
+asyncio.run(life())
+"""
+
+
+def test_what_a_killed_process_leaves_behind(tmp_path: Path) -> None:
+    """The first of its facts, without a gap, and an end of its life."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        published = 0
+        # Until some of it has been written, and then a little more.
+        while published < 2000 and not any(f.stat().st_size for f in tmp_path.glob("node-*")):
+            published += bool(process.stdout.readline())
+        for _ in range(5):
+            published += bool(process.stdout.readline())
+        process.kill()
+        published += len(process.stdout.readlines())
+    records, found = gather(tmp_path)
+    assert (found.nodes, found.crashes) == (1, 1)
+    assert [kind for _, _, kind in records["nodes"].rows()] == ["join", "crash"]
+    names = list(records["publications"]["event"])
+    seqs = [int(name.split("-")[2]) for name in names]
+    assert seqs == list(range(len(seqs)))
+    assert 0 < len(seqs) <= published + 1
