@@ -85,6 +85,14 @@ def test_who_comes_later_gets_what_a_node_has_kept(tmp_path: Path, join: tuple[s
         assert sub.ends() == 0
 
 
+def test_sub_ends_when_nobody_reads_it_any_more(join: tuple[str, ...]) -> None:
+    command = [sys.executable, "-m", "orbweaver", "sub", "kept", *join]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as sub:
+        assert sub.stdout is not None
+        sub.stdout.close()
+        assert sub.wait(timeout=60) == 0
+
+
 def test_nobody_wants_it(tmp_path: Path, join: tuple[str, ...]) -> None:
     with Command(tmp_path, "pub", "unwanted", "x", *join, "--wait", "1") as pub:
         assert pub.ends() == 1

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json as json_text
 import os
+import select
 import sys
 from typing import Annotated, Any
 
@@ -27,6 +28,7 @@ from orbweaver.overlays.catalog import find
 
 BATCH = 10_000
 """Events written at once, if so many wait."""
+LOOK_S = 0.5
 BUFFER = 200_000
 """Events that may wait to be written; with more, the oldest are missed."""
 
@@ -111,12 +113,13 @@ async def _sub(
             for topic in topics
         ]
         telling = asyncio.create_task(_tell(node, topics))
+        left = asyncio.create_task(_reader_left())
         try:
-            done, _ = await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait([*reading, left], return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
         finally:
-            for task in (*reading, telling):
+            for task in (*reading, telling, left):
                 task.cancel()
 
 
@@ -127,6 +130,15 @@ async def _tell(node: NetworkNode, topics: list[str]) -> None:
     while not any(link.connected for link in node.status().links):
         await asyncio.sleep(0.1)
     err.print(Text(f"linked; waiting for events on {', '.join(topics)}", "dim"), soft_wrap=True)
+
+
+async def _reader_left() -> None:
+    """Until nobody can read stdout any more; writing would tell, but there may be nothing to
+    write for long."""
+    poll = select.poll()
+    poll.register(1, 0)
+    while not poll.poll(0):
+        await asyncio.sleep(LOOK_S)
 
 
 def _as_json(delivery: Delivery) -> bytes:
