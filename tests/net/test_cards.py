@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from orbweaver.core.errors import ProtocolError
+from orbweaver.core.ids import NodeId
 from orbweaver.net.cards import AddressBook, Card, check_card, make_card
 from orbweaver.net.identity import Identity
 
@@ -49,6 +50,34 @@ def test_a_false_card_changes_nothing():
     with pytest.raises(ProtocolError):
         book.learn(msgspec.structs.replace(card(port=1, version=9), port=2))
     assert book.get(ME.node).port == 1
+
+
+def test_who_tells_of_many_does_not_push_out_those_of_others():
+    book = AddressBook(50, lambda: ())
+    honest = [Identity.generate() for _ in range(10)]
+    for identity in honest:
+        book.learn(card(identity=identity), NodeId(1))
+    for _ in range(200):
+        book.learn(card(identity=Identity.generate()), NodeId(2))
+        book.learn(card(identity=Identity.generate()))
+    assert len(book) == 50
+    assert all(identity.node in book for identity in honest)
+    assert sum(map(len, book._told.values())) == len(book._source) == 50
+
+
+def test_a_source_of_which_nothing_is_left_is_forgotten():
+    book = AddressBook(3, lambda: ())
+    for source in range(100):
+        book.learn(card(identity=Identity.generate()), NodeId(source))
+    assert len(book._told) == 3
+
+
+def test_a_book_full_of_neighbours_grows():
+    nodes = [Identity.generate() for _ in range(5)]
+    book = AddressBook(3, lambda: [identity.node for identity in nodes])
+    for identity in nodes:
+        book.learn(card(identity=identity))
+    assert len(book) == 5
 
 
 def test_the_book_is_bounded_and_keeps_neighbours():

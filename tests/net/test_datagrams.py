@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -10,6 +11,7 @@ from orbweaver.net.cards import make_card
 from orbweaver.net.counters import Counters
 from orbweaver.net.datagrams import PER_S, SIZE_MAX, Datagrams, Letter
 from orbweaver.net.identity import SIGNATURE_BYTES, Identity
+from orbweaver.net.limits import Bucket
 
 ONE, TWO = Identity.generate(), Identity.generate()
 CARD_ONE, CARD_TWO = (make_card(i, "127.0.0.1", 5, True, 1) for i in (ONE, TWO))
@@ -113,10 +115,50 @@ def test_another_cluster_is_not_heard():
     meeting(check)
 
 
-def test_a_flood_is_not_looked_at():
+def test_signatures_of_a_flood_are_not_looked_at_and_it_leaves_no_debt():
+    clock = 0.0
+
+    def check(sender, wire, receiver, got, counters):
+        nonlocal clock
+        receiver._loop = SimpleNamespace(time=lambda: clock)
+        receiver._bucket = Bucket(PER_S, PER_S, clock)
+        sender.send(CARD_TWO, CARD_ONE, 1, [], b"message")
+        forged = changed(wire.sent[0], message=b"other")
+        for _ in range(3 * round(PER_S)):
+            receiver.datagram_received(forged, None)
+        assert counters.bad_datagrams == PER_S
+        clock += 2 / PER_S
+        receiver.datagram_received(wire.sent[0], None)
+        assert len(got) == 1
+
+    meeting(check)
+
+
+def test_rubbish_keeps_nobody_out():
     def check(sender, wire, receiver, got, counters):
         for _ in range(3 * round(PER_S)):
             receiver.datagram_received(b"rubbish", None)
-        assert counters.bad_datagrams < 2 * PER_S
+        sender.send(CARD_TWO, CARD_ONE, 1, [], b"message")
+        receiver.datagram_received(wire.sent[0], None)
+        assert len(got) == 1
+        assert counters.bad_datagrams == 3 * PER_S
+
+    meeting(check)
+
+
+@pytest.mark.parametrize("host", ["example.org", "localhost", "x" * 200, "a..b", "1.2.3"])
+def test_a_name_is_not_looked_up(host):
+    def check(sender, wire, receiver, got, counters):
+        assert not sender.send(make_card(TWO, host, 5, True, 1), CARD_ONE, 1, [], b"message")
+        assert wire.sent == []
+
+    meeting(check)
+
+
+def test_what_the_system_does_not_send_goes_by_tcp():
+    def check(sender, wire, receiver, got, counters):
+        for error in (OSError, ValueError):
+            wire.sendto = lambda *_, error=error: (_ for _ in ()).throw(error())
+            assert not sender.send(CARD_TWO, CARD_ONE, 1, [], b"message")
 
     meeting(check)

@@ -16,7 +16,7 @@ from orbweaver.net.connection import TOLD_CARDS_MAX, TOLD_SEALS_MAX
 from orbweaver.net.counters import Counters
 from orbweaver.net.frames import MESSAGES, Cards, FrameReader, Seals, read_control
 from orbweaver.net.identity import Identity
-from orbweaver.net.outqueue import OutQueue, Parcel
+from orbweaver.net.outqueue import UPKEEP_MAX, OutQueue, Parcel
 from orbweaver.net.packing import FRAME_SOFT_MAX, SEALS_TOGETHER, pack
 from orbweaver.net.seals import Sealer
 
@@ -73,6 +73,21 @@ def test_only_so_much_is_taken_at_once():
     first = taken(queue, bytes_max=300)
     assert 2 <= len(first) <= 3
     assert [m.event.seq for m in first + taken(queue)] == list(range(8))
+
+
+def test_what_cannot_be_encoded_is_left_out_and_nothing_else():
+    queue, _ = put_all(Leave(1), push(0), Leave(2), push(1))
+    bad = (Leave(1), push(0))
+    parcels = queue.take(1000, lambda message: b"" if message in bad else CODEC.encode(message))
+    assert [parcel.message for parcel in parcels] == [Leave(2), push(1)]
+    assert (len(queue), queue.bytes) == (0, 0)
+
+
+def test_upkeep_that_nobody_reads_is_bounded_and_taken_in_lots():
+    queue, counters = put_all(*(Leave(n) for n in range(3000)), messages_max=20_000)
+    assert (len(queue), counters.dropped_control) == (UPKEEP_MAX, 3000 - UPKEEP_MAX)
+    assert 10 < len(taken(queue, bytes_max=100)) < 20
+    assert len(queue) > UPKEEP_MAX - 20
 
 
 def test_a_message_to_many_is_encoded_once():

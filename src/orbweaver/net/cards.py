@@ -2,7 +2,8 @@
 
 A node's id is a hash of its key, and its card is signed with that key, so nobody can send
 others to a wrong address in its name. A newer card replaces an older one. The book of
-cards is bounded: strangers can invent as many nodes as they like.
+cards is bounded, and so is what any one source can have in it: strangers can invent as many
+nodes as they like, and must not push out those that others told of.
 """
 
 from __future__ import annotations
@@ -60,13 +61,16 @@ def check_card(card: Card) -> NodeId:
 
 
 class AddressBook:
-    """Node -> its newest card, for as many nodes as `size`. Whoever has not been asked for
-    longest goes first, but for those that `keep` names."""
+    """Node -> its newest card, for as many nodes as `size`. When it is full, whoever told of
+    most gives up the one that has not been asked for longest; never one that `keep` names."""
 
     def __init__(self, size: int, keep: Callable[[], Collection[NodeId]]) -> None:
         self._size = size
         self._keep = keep
         self._cards: dict[NodeId, Card] = {}
+        self._source: dict[NodeId, NodeId | None] = {}
+        self._told: dict[NodeId | None, dict[NodeId, None]] = {}
+        """Source -> nodes, the one that has not been asked for longest first."""
 
     def __len__(self) -> int:
         return len(self._cards)
@@ -75,30 +79,45 @@ class AddressBook:
         return node in self._cards
 
     def get(self, node: NodeId) -> Card | None:
-        card = self._cards.pop(node, None)
+        card = self._cards.get(node)
         if card is not None:
-            self._cards[node] = card  # the last to go
+            told = self._told[self._source[node]]
+            del told[node]
+            told[node] = None  # the last to go
         return card
 
-    def learn(self, card: Card) -> NodeId:
-        """Keep a card if it is newer than what we have; a `ProtocolError` if it is false."""
-        node = card.node
-        known = self._cards.get(node)
-        if known is not None and card.version <= known.version:
-            return node  # no need to check what is not used
-        check_card(card)
+    def has(self, card: Card) -> bool:
+        """Whether there is nothing to be learnt from it: no need to check what is not used."""
+        known = self._cards.get(card.node)
+        return known is not None and card.version <= known.version
+
+    def learn(self, card: Card, source: NodeId | None = None) -> NodeId:
+        """Keep a card if it is newer than what we have; a `ProtocolError` if it is false.
+        `source` is who told us; None stands for all who came and told us themselves, since
+        anybody can come under many names."""
+        if self.has(card):
+            return card.node
+        node = check_card(card)
+        if node not in self._cards:
+            self._source[node] = source
+            self._told.setdefault(source, {})[node] = None
         self._cards[node] = card
-        if len(self._cards) > self._size:
-            self._make_room()
+        while len(self._cards) > self._size and self._make_room():
+            pass
         return node
 
     def cards(self) -> Iterable[Card]:
         return list(self._cards.values())
 
-    def _make_room(self) -> None:
+    def _make_room(self) -> bool:
+        """Whether any could go."""
         keep = frozenset(self._keep())
-        for node in list(self._cards):
-            if len(self._cards) <= self._size:
-                return
-            if node not in keep:
-                del self._cards[node]
+        for source in sorted(self._told, key=lambda source: -len(self._told[source])):
+            told = self._told[source]
+            for node in told:
+                if node not in keep:
+                    del told[node], self._cards[node], self._source[node]
+                    if not told:
+                        del self._told[source]
+                    return True
+        return False

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from random import Random
+from time import thread_time
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Event
@@ -26,6 +27,10 @@ from orbweaver.net.seals import BatchSeal
 TOPICS_MAX = 500
 POSITIONS_MAX = 2000
 """Topics, and streams of them, in one question; with more, a random part."""
+EDGES_MAX = 33
+"""Of one stream; older gaps than these are given up. Odd, so that what is before them counts
+as seen. With all of them somebody who publishes with many gaps could make questions too
+large to be read."""
 ANSWER_BYTES = 1 << 20
 """Given in answer to one question; who lacks more asks again at once."""
 ANSWER_EVENTS_AGAIN = 50
@@ -33,7 +38,9 @@ ANSWER_EVENTS_AGAIN = 50
 FRESH_MS = 1000
 """Younger events may still be on their way, and are not given."""
 ASK_S_MIN = 0.2
-"""Questions that come faster are not answered."""
+ASK_PAUSE = 10.0
+"""Questions that come faster are not answered, nor those that come before so many times the
+time that the last answer took."""
 ASKED_S = 30.0
 """Answers are expected for so long."""
 
@@ -57,6 +64,7 @@ class CatchUp:
         self._chance = chance
         self._asked: dict[NodeId, float] = {}
         self._answered: dict[NodeId, float] = {}
+        """From when on they may ask again."""
         self._got: dict[NodeId, int] = {}
 
     def step(self) -> None:
@@ -81,27 +89,35 @@ class CatchUp:
         wanted, room = [], POSITIONS_MAX
         for topic in sample(self._chance, list(self._since), TOPICS_MAX):
             age_ms_max = now - self._since[topic] + AGE_SLACK_MS
-            positions = self._log.positions(topic)
-            have = tuple(
-                Position(publisher, epoch, edges)
-                for (publisher, epoch, _), edges in positions.items()
-            )
-            if len(have) > room:
+            positions = list(self._log.positions(topic).items())
+            if len(positions) > POSITIONS_MAX:
+                # It never fits. What is left out is sent to us again, and does no harm.
+                positions = sample(self._chance, positions, POSITIONS_MAX // 2)
+            if len(positions) > room:
                 continue
-            room -= len(have)
+            room -= len(positions)
+            have = tuple(
+                Position(publisher, epoch, edges[-EDGES_MAX:])
+                for (publisher, epoch, _), edges in positions
+            )
             wanted.append(Wanted(topic, age_ms_max, have))
         self._asked[node] = self._now()
         peer.connection.say(Ask(tuple(wanted)))
 
     def on_ask(self, connection: Connection, message: Ask) -> None:
-        assert connection.peer is not None
-        now = self._now()
-        if now - self._answered.get(connection.peer, -ASK_S_MIN) < ASK_S_MIN:
+        peer, now = connection.peer, self._now()
+        assert peer is not None
+        connection.charge(connection.upkeep, 1)
+        if now < self._answered.get(peer, now) or connection.paused_since is not None:
             return
-        self._answered[connection.peer] = now
+        began = thread_time()
+        self._write_answers(connection, message)
+        self._answered[peer] = now + max(ASK_S_MIN, ASK_PAUSE * (thread_time() - began))
+
+    def _write_answers(self, connection: Connection, message: Ask) -> None:
         room = ANSWER_BYTES
         frames: list[bytes] = []
-        for wanted in message.wanted[:TOPICS_MAX]:
+        for wanted in {wanted.topic: wanted for wanted in message.wanted[:TOPICS_MAX]}.values():
             if room <= 0:
                 break
             have = {(p.publisher, p.epoch, wanted.topic): p.edges for p in wanted.have}

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from functools import lru_cache
+from ipaddress import ip_address
 from typing import cast
 
 import msgspec
@@ -28,6 +30,7 @@ SIZE_MAX = 1200
 PER_S = 2000.0
 """Datagrams looked at in a second, from everybody together: each costs a signature."""
 SENDERS_MAX = 4096
+KNOWN_MAX = 4096
 
 
 class Letter(msgspec.Struct, frozen=True, array_like=True):
@@ -37,6 +40,15 @@ class Letter(msgspec.Struct, frozen=True, array_like=True):
     stamp: int
     cards: tuple[Card, ...]
     message: bytes
+
+
+@lru_cache(KNOWN_MAX)
+def _is_literal(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -71,17 +83,24 @@ class Datagrams(asyncio.DatagramProtocol):
         body = _encode(Letter(to.node, mine, stamp, tuple(cards), message))
         if SIGNATURE_BYTES + len(body) > SIZE_MAX:
             return False
-        self._counters.datagrams_out += 1
+        if not _is_literal(to.host):
+            return False  # looking up a name would stop everything else meanwhile
         signature = self._identity.sign(self._purpose + body)
-        self._transport.sendto(signature + body, (to.host, to.port))
+        try:
+            self._transport.sendto(signature + body, (to.host, to.port))
+        except (OSError, ValueError):  # an address of another family, say
+            return False
+        self._counters.datagrams_out += 1
         return True
 
     def datagram_received(self, data: bytes, address: object) -> None:
         self._counters.datagrams_in += 1
-        if len(data) > SIZE_MAX or self._bucket.take(1, self._loop.time()):
+        if len(data) > SIZE_MAX:
             return
         try:
-            self._received(self._open(data))
+            letter = self._open(data)
+            if letter is not None:
+                self._received(letter)
         except ProtocolError:
             self._counters.bad_datagrams += 1
 
@@ -92,7 +111,8 @@ class Datagrams(asyncio.DatagramProtocol):
         if self._transport is not None:
             self._transport.close()
 
-    def _open(self, data: bytes) -> Letter:
+    def _open(self, data: bytes) -> Letter | None:
+        """None if there is no time to check another signature. Rubbish takes none of it."""
         signature, body = data[:SIGNATURE_BYTES], data[SIGNATURE_BYTES:]
         try:
             letter = _decode(body)
@@ -103,6 +123,8 @@ class Datagrams(asyncio.DatagramProtocol):
             raise ProtocolError("a datagram for somebody else")
         if letter.stamp <= self._stamps.get(sender, -1):
             raise ProtocolError("a datagram that came before")
+        if not self._bucket.allow(1, self._loop.time()):
+            return None
         if not verify(letter.card.key, self._purpose + body, signature):
             raise ProtocolError("a datagram that its sender did not sign")
         self._stamps.pop(sender, None)

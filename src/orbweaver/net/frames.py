@@ -22,6 +22,8 @@ VERSION = 1
 CONTROL, MESSAGES = 0, 1
 HEADER = 5
 """Bytes before the body."""
+MESSAGES_HEADER = HEADER + 5
+"""The same and the head of an array."""
 NONCE = 32
 
 

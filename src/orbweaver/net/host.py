@@ -13,6 +13,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Collection, Iterable
+from itertools import islice
 from random import Random
 
 import structlog
@@ -24,10 +25,10 @@ from orbweaver.core.overlay import Context, Overlay, Timer
 from orbweaver.core.params import Params
 from orbweaver.core.topics import TopicTable
 from orbweaver.net.cards import AddressBook, Card, make_card
-from orbweaver.net.connection import Connection
+from orbweaver.net.connection import TOLD_CARDS_MAX, Connection
 from orbweaver.net.counters import Counters
 from orbweaver.net.datagrams import Datagrams, Letter
-from orbweaver.net.frames import Answer, Ask, Cards, ControlMessage, Seals
+from orbweaver.net.frames import MESSAGES_HEADER, Answer, Ask, Cards, ControlMessage, Seals
 from orbweaver.net.gate import Gate
 from orbweaver.net.identity import Identity
 from orbweaver.net.limits import Bucket
@@ -39,10 +40,13 @@ from orbweaver.net.seals import Sealer
 from orbweaver.net.settings import Settings, split_address
 from orbweaver.records.live import LiveRecorder
 
+TIMER_AGAIN_MS = 1000
 WRITE_MAX = 1 << 20
 """Bytes written at once to one peer; the rest waits until they are gone."""
 CARDS_PER_S = 500.0
-"""Contact cards that one node checks in a second: each costs a signature."""
+"""Contact cards out of datagrams that are checked in a second: each costs a signature."""
+STALLED_S = 1.0
+"""Publishing does not wait for a neighbour that has read nothing for so long."""
 
 log = structlog.get_logger()
 
@@ -78,7 +82,7 @@ class Host:
         self._now = self._born_ms
         self._delivered = delivered
         self._codec = Codec(overlay.messages, self.topics)
-        self._encode = self._codec.encode
+        self._message_max = settings.frame_bytes_max - MESSAGES_HEADER
         self._timers: dict[Timer, asyncio.TimerHandle] = {}
         self._dirty: dict[Peer, None] = {}
         self._last = Parcel(Message())
@@ -279,8 +283,9 @@ class Host:
     def messages(self, connection: Connection, body: memoryview) -> None:
         self.tick()
         count = self.gate.messages(connection, body, self._loop.time())
-        if connection.peer is not None:
-            self.peers.get(connection.peer).messages_in += count
+        peer = self.peers.known(connection.peer) if connection.peer is not None else None
+        if peer is not None:
+            peer.messages_in += count
 
     def control(self, connection: Connection, message: ControlMessage) -> None:
         self.tick()
@@ -300,7 +305,8 @@ class Host:
         """Some neighbour's queue of events is half full."""
         messages, size = self.settings.queue_messages // 2, self.settings.queue_bytes // 2
         return any(
-            len(peer.queue.data) > messages or peer.queue.bytes > size for peer in self.peers
+            (len(peer.queue.data) > messages or peer.queue.bytes > size) and self._reads(peer)
+            for peer in self.peers
         )
 
     def queued(self) -> int:
@@ -309,10 +315,23 @@ class Host:
 
     # -- inside
 
+    def _reads(self, peer: Peer) -> bool:
+        connection = peer.connection
+        if connection is None:
+            return False
+        stalled = connection.paused_since
+        return stalled is None or self._loop.time() - stalled < STALLED_S
+
     def _fire(self, timer: Timer) -> None:
         del self._timers[timer]
         self.tick()
-        self.overlay.wake(timer)
+        try:
+            self.overlay.wake(timer)
+        except Exception:
+            # What a peer told may have got us here. Without its timers an overlay is dead.
+            log.exception("timer failed", timer=str(timer))
+            if timer not in self._timers:
+                self.set_timer(timer, TIMER_AGAIN_MS)
 
     def _flush_soon(self) -> None:
         if not self._flush_due:
@@ -349,12 +368,17 @@ class Host:
         card = self.book.get(peer.node)
         if self._datagrams is None or card is None or not card.udp or peer.queue.data:
             return False
+        if not self.peers.doubts.was_found(card):
+            return False  # it may be somebody else's address
         while peer.queue.control:
             parcel = peer.queue.control[0]
             if parcel.message.purpose != "membership":
                 return False
             cards = [c for node in parcel.names if (c := self._card_of(node)) is not None]
             data = parcel.data or parcel.encode(self._encode)
+            if not data:
+                del peer.queue.control[0]
+                continue
             self._stamp = max(self._stamp + 1, self._now)
             if not self._datagrams.send(card, self.card, self._stamp, cards, data):
                 return False
@@ -371,27 +395,41 @@ class Host:
         self.tick()
         sender = self.book.learn(letter.card)
         for card in letter.cards:
-            self._learn_card(card)
+            self._learn_card(card, None, self._card_bucket)
         self.gate.message(sender, letter.message)
+
+    def _encode(self, message: Message) -> bytes:
+        """Nothing, for what cannot be sent: an overlay may have been told nonsense, and what
+        goes to others, or to this peer next, must not suffer."""
+        try:
+            data = self._codec.encode(message)
+            if len(data) <= self._message_max:
+                return data
+            log.warning("message too large", kind=type(message).__name__, bytes=len(data))
+        except Exception:
+            log.exception("message cannot be sent", kind=type(message).__name__)
+        self.counters.dropped_control += 1
+        return b""
 
     def _card_of(self, node: NodeId) -> Card | None:
         return self.card if node == self.me else self.book.get(node)
 
     def _learn(self, connection: Connection, cards: Iterable[Card]) -> None:
-        for card in cards:
+        for card in islice(cards, TOLD_CARDS_MAX):
             try:
-                self._learn_card(card)
+                self._learn_card(card, connection.peer, connection.cards_due)
             except ProtocolError as error:
                 self.counters.bad_cards += 1
                 connection.strike(str(error))
+                if not connection.alive:
+                    return
+        connection.charge(connection.upkeep, 1)
 
-    def _learn_card(self, card: Card) -> None:
-        node = card.node
-        if node == self.me:
+    def _learn_card(self, card: Card, source: NodeId | None, bucket: Bucket) -> None:
+        if card.node == self.me or self.book.has(card):
             return
-        if node not in self.book and self._card_bucket.take(1, self._loop.time()):
-            return  # a flood of strangers
-        self.book.learn(card)
+        if bucket.allow(1, self._loop.time()):
+            self.book.learn(card, source)
 
     def _ready(self, peer: Peer) -> None:
         self._write(peer)

@@ -20,6 +20,9 @@ from orbweaver.net.naming import finder
 from orbweaver.net.seals import BatchSeal
 
 _IN_LINE = ("data", "repair")
+UPKEEP_MAX = 1000
+"""Messages of upkeep that wait for one peer: no node has that many, unless the peer asks
+faster than it reads."""
 
 
 class Parcel:
@@ -55,7 +58,7 @@ class OutQueue:
     __slots__ = ("bytes", "control", "data", "sent")
 
     def __init__(self) -> None:
-        self.control: list[Parcel] = []
+        self.control: deque[Parcel] = deque()
         self.data: deque[Parcel] = deque()
         self.bytes = 0
         """Payload in `data`."""
@@ -66,7 +69,7 @@ class OutQueue:
 
     def put(self, parcel: Parcel, messages_max: int, bytes_max: int, counters: Counters) -> None:
         if parcel.message.purpose not in _IN_LINE:
-            if len(self.control) >= messages_max:
+            if len(self.control) >= min(messages_max, UPKEEP_MAX):
                 counters.dropped_control += 1
             else:
                 self.control.append(parcel)
@@ -83,17 +86,20 @@ class OutQueue:
         self.bytes = 0
 
     def take(self, bytes_max: int, encode: Callable[[Message], bytes]) -> list[Parcel]:
-        """What to write next, encoded: control, then data, up to about so many bytes."""
-        taken: list[Parcel] = self.control
-        self.control = []
-        size = 0
-        for parcel in taken:
-            size += len(parcel.data or parcel.encode(encode))
-        data = self.data
+        """What to write next, encoded: control, then data, up to about so many bytes. What
+        `encode` makes nothing of is left out."""
+        taken: list[Parcel] = []
+        control, data, size = self.control, self.data, 0
+        while control and size < bytes_max:
+            parcel = control.popleft()
+            if encoded := parcel.data or parcel.encode(encode):
+                size += len(encoded)
+                taken.append(parcel)
         while data and size < bytes_max:
             parcel = data.popleft()
             self.bytes -= parcel.size
-            size += len(parcel.data or parcel.encode(encode))
-            taken.append(parcel)
+            if encoded := parcel.data or parcel.encode(encode):
+                size += len(encoded)
+                taken.append(parcel)
         self.sent += len(taken)
         return taken
