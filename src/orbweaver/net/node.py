@@ -20,7 +20,7 @@ import structlog
 
 from orbweaver.core.errors import ProtocolError, UsageError
 from orbweaver.core.ids import NodeId, Topic, check_topic
-from orbweaver.core.messages import Event
+from orbweaver.core.messages import INTEREST_BYTES_MAX, Event, names_size
 from orbweaver.core.overlay import Overlay
 from orbweaver.net.bootstrap import Bootstrap
 from orbweaver.net.cards import Card, join_address
@@ -173,7 +173,7 @@ class NetworkNode:
         seconds that neighbours still have. `ordered` gives those of one publisher in the
         order of publication, waiting a while for what is late."""
         host = self._running()
-        check_topic(topic)
+        self._check_interest(host, topic)
         host.tick()
         order = self._order(topic, host.now() - round(1000 * since)) if ordered else None
         subscription = Subscription(topic, buffer, order, self._unsubscribe, self._note_missed)
@@ -205,7 +205,7 @@ class NetworkNode:
                 "are sent (payload_bytes_max)"
             )
         if topic not in host.interest:
-            check_topic(topic)
+            self._check_interest(host, topic)
             host.interest[topic] = None
             if host.recorder is not None:
                 host.recorder.interest(topic, "publish")
@@ -265,6 +265,15 @@ class NetworkNode:
     def host(self) -> Host:
         """The machinery inside. For tests, which put losses and delays there."""
         return self._running()
+
+    def _check_interest(self, host: Host, topic: Topic) -> None:
+        if topic not in host.interest:
+            check_topic(topic)
+            if names_size([*host.interest, topic]) > INTEREST_BYTES_MAX:
+                raise UsageError(
+                    f"{len(host.interest)} topics are as many as one node can tell others of; "
+                    "run another node for more"
+                )
 
     # -- events
 
