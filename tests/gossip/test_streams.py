@@ -179,3 +179,44 @@ def test_a_dropped_topic_is_gone():
     cache.drop_topic("t")
     cache.drop_topic("u")
     assert (cache.topics(), cache.get((1, 0, "t"), 0)) == ([], None)
+
+
+@settings(deadline=None)
+@given(seqs, st.lists(st.integers(-5, 60)), seqs)
+def test_what_is_skipped_is_not_looked_for_but_has_not_been_seen(settled, skips, later):
+    stream = stream_of(settled)
+    reached = 0
+    for below in skips:
+        stream.skip_below(below)
+        reached = max(reached, below)
+        gaps = [seq for seq in range(reached, 71) if seq not in settled]
+        assert stream.gaps_up_to(70, 200) == gaps
+    for seq in later:
+        stream.settle(seq)
+    assert {s for s in range(70) if stream.seen(s)} == {*settled, *later}
+    edges = list(stream.skipped)
+    assert edges == sorted(set(edges))
+    assert all(edge <= stream.next_seq for edge in edges)
+
+
+def test_skipping_every_second_number_stays_small():
+    stream = Stream()
+    for seq in range(1, 10_000, 2):
+        stream.settle(seq)
+        stream.skip_below(seq)
+    assert len(stream.skipped) == 2 * GAPS_MAX
+    assert stream.seen(0), "the oldest are given up"
+    assert not stream.seen(9_998)
+    for seq in range(0, 10_000, 2):
+        stream.settle(seq)
+    assert (stream.next_seq, len(stream.skipped)) == (10_000, 0)
+
+
+def test_filling_a_long_gap_from_the_middle_stays_small():
+    stream = Stream()
+    stream.settle(10_000)
+    stream.skip_below(10_000)
+    for seq in range(1, 10_000, 2):
+        stream.settle(seq)
+    assert len(stream.skipped) <= 2 * GAPS_MAX
+    assert not stream.seen(9_998)

@@ -99,6 +99,13 @@ class Dissemination:
     SUMMARY_ROUNDS = 2
     CACHE_SIZE = 64
     """Events kept for each topic: what can still be pulled."""
+    YOUNG_MS = 5000
+    """Those that are no older are kept too, however many."""
+    PULL_MAX = 4096
+    """Events pulled at once of a stream that broke off. Who comes late to a stream asks for
+    `CACHE_SIZE` of its past."""
+    PULL_PER_MS = 8
+    """How fast so many may be expected to come."""
     TRIES_MAX = 6
     RELAY_AGE_MS = 10_000
     """Events this young are pulled even by those who want them only to pass them on: while
@@ -120,7 +127,7 @@ class Dissemination:
         self._epoch = 0
         self._next_seq: dict[Topic, int] = {}
         self._streams: dict[StreamId, Stream] = {}
-        self._cache = EventCache(self.CACHE_SIZE)
+        self._cache = EventCache(self.CACHE_SIZE, self.YOUNG_MS)
         self._lazy: dict[Topic, set[NodeId]] = {}
         self._to_announce: dict[NodeId, dict[StreamId, int]] = {}
         self._to_summarise: dict[StreamId, int] = {}
@@ -129,6 +136,8 @@ class Dissemination:
         """The same numbers, by stream."""
         self._told_by: dict[NodeId, int] = {}
         """How many of them are looked for because of each peer."""
+        self._shown: dict[StreamId, dict[NodeId, int]] = {}
+        """Up to which number each peer has shown a stream of which events are looked for."""
         self._dues: list[tuple[int, tuple[StreamId, int]]] = []
         """A heap of when they are due, with some that are so no longer."""
 
@@ -147,7 +156,7 @@ class Dissemination:
         self._cache.drop_topic(topic)
         self._lazy.pop(topic, None)
         for stream, seq in [k for k in self._missing if k[0][2] == topic]:
-            self._found(stream, seq)
+            self._give_up(stream, seq)
 
     def publish(self, topic: Topic, payload: bytes) -> Event:
         seq = self._next_seq.get(topic, 0)
@@ -186,13 +195,14 @@ class Dissemination:
         stream = self._streams.get(key)
         if stream is None:
             stream = self._stream(key)
+            stream.skip_below(seq - self.CACHE_SIZE)
         if stream.seen(seq) or event.publisher == self._context.me:
             if sender in self._peers and sender not in self._lazy.get(event.topic, ()):
                 self._make_lazy(event.topic, sender)
                 self._context.outbox.send(sender, Prune(event.topic))
             return
         if self._missing and (looked_for := self._found(key, seq)) is not None:
-            stream.give_up_below(looked_for.floor)
+            stream.skip_below(looked_for.floor)
         stream.settle(seq)
         if self._lazy:
             self._make_eager(event.topic, sender)
@@ -201,9 +211,9 @@ class Dissemination:
         now = self._context.outbox.now()
         self._spread(Held(event, message.hops, message.age_ms, now), key, sender)
         if stream.next_seq <= seq and self._cares(event.topic):
-            stream.give_up_below(seq - self.CACHE_SIZE)
-            self._note_missing(key, seq - 1, sender)
-            self._arm_graft(now)
+            stream.skip_below(seq - self.PULL_MAX)
+            if self._note_missing(key, seq - 1, sender):
+                self._arm_graft(now)
 
     def on_announce(self, sender: NodeId, message: Announce) -> None:
         noted = False
@@ -237,7 +247,7 @@ class Dissemination:
         key, stream = message.stream, self._streams.get(message.stream)
         for seq in [s for s in self._missing_of.get(key, ()) if s < message.below]:
             if sender in self._missing[key, seq].asked:
-                self._found(key, seq)
+                self._give_up(key, seq)
                 # Of what nobody has shown to be in the past, it may say so only for now.
                 if stream is not None and seq < stream.highest():
                     stream.settle(seq)
@@ -282,9 +292,9 @@ class Dissemination:
         """Pull what is overdue, asking the next holder each time."""
         now = self._context.outbox.now()
         asks: dict[tuple[NodeId, StreamId], list[int]] = {}
-        for key, missing in list(self._missing.items()):
-            if missing.due > now:
-                continue
+        overdue = [item for item in self._missing.items() if item[1].due <= now]
+        pause_ms = max(0, len(overdue) - self.CACHE_SIZE) // self.PULL_PER_MS
+        for key, missing in overdue:
             stream, seq = key
             # Those who showed that they have it, or anybody once they are gone.
             holders = [peer for peer in missing.holders if peer in self._peers]
@@ -292,17 +302,19 @@ class Dissemination:
             tries = len(missing.asked) + 1
             if tries > self.TRIES_MAX or not self._cares(stream[2]):
                 # Given up for now; the next sign of the stream brings it up again.
-                self._found(stream, seq)
+                self._give_up(stream, seq)
                 continue
-            missing.due = now + self.GRAFT_MS * tries
+            missing.due = now + self.GRAFT_MS * tries + pause_ms
             heappush(self._dues, (missing.due, key))
             holder = holders[(tries - 1) % len(holders)]
             missing.asked.append(holder)
             asks.setdefault((holder, stream), []).append(seq)
         for (holder, stream), seqs in asks.items():
             self._make_eager(stream[2], holder)
-            graft = Graft(stream, tuple(seqs), self._age_ms_max(stream[2]))
-            self._context.outbox.send(holder, graft)
+            age_ms_max, most = self._age_ms_max(stream[2]), self.GRAFTED_MAX
+            for at in range(0, len(seqs), most):
+                graft = Graft(stream, tuple(seqs[at : at + most]), age_ms_max)
+                self._context.outbox.send(holder, graft)
         self._arm_graft(now)
 
     # -- inside
@@ -366,24 +378,32 @@ class Dissemination:
 
     def _note_missing(self, key: StreamId, seq: int, holder: NodeId) -> bool:
         """The holder has said, or shown, that there are events up to this number. Whether
-        anything is to be looked for now."""
-        if key[0] == self._context.me:
+        anything more is to be looked for now."""
+        if key[0] == self._context.me or self._told_by.get(holder, 0) >= self.MISSING_OF_PEER:
             return False
         due = self._context.outbox.now() + self.GRAFT_MS
-        stream = self._streams.get(key) or Stream()
-        for gap in stream.gaps_up_to(seq, self.CACHE_SIZE):
+        stream = self._streams.get(key)
+        window = self.CACHE_SIZE if stream is None else self.PULL_MAX
+        floor = seq - window + 1
+        # What this holder has shown before has been noted; there may be thousands of it.
+        shown = self._shown.get(key, {}).get(holder, -1)
+        for gap in (stream or Stream()).gaps_up_to(seq, min(window, seq - shown)):
             missing = self._missing.get((key, gap))
             if missing is None:
                 told = self._told_by.get(holder, 0)
                 if told >= self.MISSING_OF_PEER or len(self._missing) >= self.MISSING_MAX:
+                    seq = gap - 1
                     break
                 self._told_by[holder] = told + 1
                 self._missing_of.setdefault(key, {})[gap] = None
-                self._missing[key, gap] = Missing(due, holder, seq - self.CACHE_SIZE + 1)
+                self._missing[key, gap] = Missing(due, holder, floor)
                 heappush(self._dues, (due, (key, gap)))
             elif holder not in missing.holders:
                 missing.holders.append(holder)
-        return True
+        if key in self._missing_of and seq > shown:
+            self._shown.setdefault(key, {})[holder] = seq
+            return True
+        return False
 
     def _found(self, key: StreamId, seq: int) -> Missing | None:
         """It is looked for no longer, if it was."""
@@ -393,10 +413,16 @@ class Dissemination:
             del numbers[seq]
             if not numbers:
                 del self._missing_of[key]
+                self._shown.pop(key, None)
             self._told_by[holder] -= 1
             if not self._told_by[holder]:
                 del self._told_by[holder]
         return missing
+
+    def _give_up(self, key: StreamId, seq: int) -> None:
+        """For now: the next sign of the stream brings it up again."""
+        self._found(key, seq)
+        self._shown.pop(key, None)
 
     def _arm_graft(self, now: int) -> None:
         dues = self._dues

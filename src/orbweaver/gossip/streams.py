@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import islice, zip_longest
 from typing import cast
 
 from orbweaver.core.messages import Event, StreamId
@@ -24,17 +25,19 @@ subscription and still count as published after it."""
 class Stream:
     """Sequence numbers seen of one (publisher, epoch, topic), in little space: all below
     `next_seq` are settled, and `ahead` has the edges of what came early: from the first to
-    below the second, from the third to below the fourth, and so on."""
+    below the second, from the third to below the fourth, and so on. `skipped` has the edges
+    of what is looked for no longer, but is as good as new should it come after all."""
 
-    __slots__ = ("ahead", "next_seq")
+    __slots__ = ("ahead", "next_seq", "skipped")
 
     def __init__(self) -> None:
         self.next_seq = 0
         self.ahead = NONE
+        self.skipped = NONE
 
     def seen(self, seq: int) -> bool:
         if seq < self.next_seq:
-            return True
+            return not self.skipped or bisect_right(self.skipped, seq) % 2 == 0
         return bool(self.ahead) and bisect_right(self.ahead, seq) % 2 == 1
 
     def settle(self, seq: int) -> None:
@@ -46,6 +49,8 @@ class Stream:
                 self.next_seq = seq + 1
         elif seq > self.next_seq:
             self._settle_ahead(seq)
+        elif self.skipped:
+            self._settle_skipped(seq)
 
     def highest(self) -> int:
         return (self.ahead[-1] if self.ahead else self.next_seq) - 1
@@ -58,9 +63,17 @@ class Stream:
 
     def gaps_up_to(self, seq: int, window: int) -> list[int]:
         """The same, for a number that somebody may have made up: nothing is settled."""
-        numbers = range(max(self.next_seq, seq - window + 1), seq + 1)
+        first = max(self.next_seq, seq - window + 1)
         ahead = self.ahead
-        return [s for s in numbers if bisect_right(ahead, s) % 2 == 0] if ahead else list(numbers)
+        if not ahead:
+            return list(range(first, seq + 1))
+        at = bisect_right(ahead, first)
+        # Gaps lie between an edge with an odd number and the next.
+        edges = [first, *ahead[at:]] if at % 2 == 0 else ahead[at:]
+        gaps: list[int] = []
+        for start, end in zip_longest(edges[::2], edges[1::2], fillvalue=seq + 1):
+            gaps.extend(range(start, min(end, seq + 1)))
+        return gaps
 
     def give_up_below(self, seq: int) -> None:
         """Settle whatever comes before `seq`."""
@@ -73,6 +86,30 @@ class Stream:
                 self.next_seq = self.ahead[passed]
                 passed += 1
             self.ahead = self.ahead[passed:] or NONE
+
+    def skip_below(self, seq: int) -> None:
+        """Look no longer for what comes before `seq`. It may still be on its way: a queue can
+        hold more than anybody's cache."""
+        if seq <= self.next_seq:
+            return
+        edges = [self.next_seq, *self.ahead[: bisect_left(self.ahead, seq)]]
+        if len(edges) % 2 == 1:
+            edges.append(seq)
+        skipped = [*self.skipped, *edges]
+        if self.skipped and self.skipped[-1] == edges[0]:
+            at = len(self.skipped)
+            del skipped[at - 1 : at + 1]
+        self.skipped = skipped[-2 * GAPS_MAX :]
+        self.give_up_below(seq)
+
+    def _settle_skipped(self, seq: int) -> None:
+        at = bisect_right(self.skipped, seq)
+        if at % 2 == 1:
+            first, end = self.skipped[at - 1 : at + 1]
+            before = (first, seq) if first < seq else ()
+            after = (seq + 1, end) if seq + 1 < end else ()
+            skipped = [*self.skipped[: at - 1], *before, *after, *self.skipped[at + 1 :]]
+            self.skipped = skipped[-2 * GAPS_MAX :] or NONE
 
     def _settle_ahead(self, seq: int) -> None:
         ahead = cast("list[int]", self.ahead or [])
@@ -110,16 +147,19 @@ class Held:
 
 
 class EventCache:
-    """The last `size` events of each topic, the oldest dropped first. Topics are limited in
-    number only by what peers send, so there is a limit over all of them too; when it is
-    reached, the topics give up one event each in turn."""
+    """The last `size` events of each topic, the oldest dropped first, and those of the last
+    `young_ms`: where events follow each other fast, `size` of them would be gone before
+    anybody could ask. Topics are limited in number only by what peers send, so there is a
+    limit over all of them too; when it is reached, the topics give up one event each in
+    turn."""
 
     EVENTS_MAX = 1 << 15
     BYTES_MAX = 64 << 20
     """Of payload."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, young_ms: int = -1) -> None:
         self._size = size
+        self._young_ms = young_ms
         self._held: dict[str, dict[tuple[StreamId, int], Held]] = {}
         self._events = 0
         self._bytes = 0
@@ -133,7 +173,8 @@ class EventCache:
             return  # it is here already
         self._events += 1
         self._bytes += len(event.payload)
-        if len(topic) > self._size:
+        since = held.since - self._young_ms
+        while len(topic) > self._size and next(iter(topic.values())).since < since:
             self._drop_oldest(topic)
         while self._events > self.EVENTS_MAX or self._bytes > self.BYTES_MAX:
             name = next(iter(self._held))
@@ -150,9 +191,10 @@ class EventCache:
         return list(self._held)
 
     def newest(self, topic: str) -> dict[StreamId, Held]:
-        """Of each stream on the topic, the event with the highest number."""
+        """Of each stream among the last events on the topic, the one with the highest number."""
         best: dict[StreamId, Held] = {}
-        for (stream, seq), held in self._held.get(topic, {}).items():
+        last = list(islice(reversed(self._held.get(topic, {}).items()), self._size))
+        for (stream, seq), held in reversed(last):
             if stream not in best or seq > best[stream].event.seq:
                 best[stream] = held
         return best
