@@ -23,9 +23,11 @@ from orbweaver.cli.reading import trouble
 from orbweaver.cli.swarm_view import moving, result
 from orbweaver.cli.terminal import err, out, print_json
 from orbweaver.core.errors import UsageError
+from orbweaver.net.opening import open_params
 from orbweaver.net.swarm.conductor import Swarm
 from orbweaver.net.swarm.ledger import Summary
 from orbweaver.net.swarm.words import Plan
+from orbweaver.overlays.catalog import find
 from orbweaver.workload.subscriptions import make_model, synthesise
 
 NODES_MAX = 500
@@ -92,6 +94,9 @@ def swarm(
         print_json(summary.as_plain())
     else:
         out.print(result(summary))
+        chosen = find(settings.overlay)
+        if summary.missing and not chosen.claims(open_params(chosen, settings)).total_delivery:
+            out.print(f"{chosen.name} does not promise that everything arrives")
     if summary.missing or summary.lost or summary.repeated:
         raise typer.Exit(1)
 
