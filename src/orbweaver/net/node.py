@@ -32,7 +32,7 @@ from orbweaver.net.frames import Answer, Ask
 from orbweaver.net.host import Host
 from orbweaver.net.logs import default_logs
 from orbweaver.net.opening import open_identity, open_log, open_params, open_records, open_tls
-from orbweaver.net.ordering import Ordered
+from orbweaver.net.readers import Readers
 from orbweaver.net.settings import Settings, split_address
 from orbweaver.net.status import ADMIN_PORT, Status, id_text
 from orbweaver.net.status_of import status_of
@@ -47,8 +47,6 @@ JOIN_S = 5.0
 BURST = 256
 """Events published without a pause; then what is waiting is written first."""
 UPKEEP_S = 0.25
-ORDER_MS = 5000
-"""How long an ordered subscription waits for what is late."""
 ALONE_S = 1.0
 """How often a node that is connected with nobody looks for others."""
 
@@ -80,13 +78,13 @@ class NetworkNode:
         self._params = open_params(overlay, settings)
         self._tempo = tempo
         self._identity = open_identity(settings)
-        self._subscriptions: dict[Topic, list[Subscription]] = {}
-        self._since: dict[Topic, int] = {}
+        self._readers = Readers(self._first_reader, self._last_reader, self._note_missed)
         self._burst = 0
         self._room: asyncio.Future[None] | None = None
         self._started_at = 0.0
         self._upkeep: asyncio.Task[None] | None = None
         self._host: Host | None = None
+        self._stopped = False
         self._recorder = recorder
         self._admin: Admin | None = None
         self.admin_address = ""
@@ -109,10 +107,10 @@ class NetworkNode:
         self._log = open_log(self.settings, host.now())
         if tls is None:
             log.warning("plain: connections are not encrypted", listen=self.settings.listen)
+        loop = asyncio.get_running_loop()
         self._catch_up = CatchUp(
-            host, self._log, self._since, self._on_caught_up, asyncio.get_running_loop().time,
-            host.chance,
-        )  # fmt: skip
+            host, self._log, self._readers.since, self._on_caught_up, loop.time, host.chance
+        )
         host.on_link = self._catch_up_soon
         host.on_control = self._on_control
         host.on_room = self._on_room
@@ -137,9 +135,7 @@ class NetworkNode:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._upkeep
             self._upkeep = None
-        for subscriptions in list(self._subscriptions.values()):
-            for subscription in subscriptions:
-                subscription.end()
+        self._readers.end()
         if self._admin is not None:
             await self._admin.close()
             self._admin = None
@@ -147,6 +143,7 @@ class NetworkNode:
             self._save_peers()
             await self._host.stop()
             self._log.close()
+            self._stopped = True
 
     async def __aenter__(self) -> NetworkNode:
         try:
@@ -175,20 +172,11 @@ class NetworkNode:
         host = self._running()
         self._check_interest(host, topic)
         host.tick()
-        order = self._order(topic, host.now() - round(1000 * since)) if ordered else None
-        subscription = Subscription(topic, buffer, order, self._unsubscribe, self._note_missed)
-        known = self._subscriptions.setdefault(topic, [])
-        known.append(subscription)
-        start = host.now() - round(1000 * since)
-        if len(known) == 1:
-            start = self._owed_since(topic, start)
-            host.interest[topic] = None
-            self._log.remember_subscription(topic, start)
-            if host.recorder is not None:
-                host.recorder.interest(topic, "subscribe")
-            host.overlay.subscribe(topic)
-        self._since[topic] = min(start, self._since.get(topic, start))
-        if start < host.now():
+        now = host.now()
+        subscription = self._readers.add(
+            topic, now - round(1000 * since), now, self._log, ordered=ordered, buffer=buffer
+        )
+        if self._readers.since[topic] < now:
             for peer in host.links():
                 self._catch_up_soon(peer)
         return subscription
@@ -253,9 +241,9 @@ class NetworkNode:
 
     def status(self) -> Status:
         host = self._running()
-        readers = {topic: len(known) for topic, known in self._subscriptions.items()}
         uptime_s = time.monotonic() - self._started_at
-        return status_of(host, readers, self._since, self._log.sizes(), uptime_s)
+        readers = self._readers
+        return status_of(host, readers.counts(), readers.since, self._log.sizes(), uptime_s)
 
     @property
     def counters(self) -> Counters:
@@ -293,8 +281,7 @@ class NetworkNode:
         host.counters.delivered += 1
         if host.recorder is not None:
             host.recorder.delivered(event, hops, pulled)
-        for subscription in self._subscriptions.get(event.topic, ()):
-            subscription.offer(event, hops, now)
+        self._readers.offer(event, hops, now)
 
     def _on_caught_up(self, event: Event, hops: int, age_ms: int) -> None:
         """From a neighbour's window."""
@@ -312,34 +299,22 @@ class NetworkNode:
         """A little later: the link is being made."""
         asyncio.get_running_loop().call_later(UPKEEP_S, self._catch_up.ask, peer)
 
-    def _unsubscribe(self, subscription: Subscription) -> None:
+    def _first_reader(self, topic: Topic) -> None:
         host = self._running()
-        topic = subscription.topic
-        known = self._subscriptions[topic]
-        known.remove(subscription)
-        if not known:
-            del self._subscriptions[topic]
-            del self._since[topic]
-            host.interest.pop(topic, None)
-            self._log.forget_subscription(topic)
-            self._log.drop_topic(topic)
-            host.tick()
-            if host.recorder is not None:
-                host.recorder.interest(topic, "unsubscribe")
-            host.overlay.unsubscribe(topic)
+        host.interest[topic] = None
+        if host.recorder is not None:
+            host.recorder.interest(topic, "subscribe")
+        host.overlay.subscribe(topic)
 
-    def _owed_since(self, topic: Topic, start: int) -> int:
-        """After a restart, what was missed since the first subscription is still owed."""
-        return min(start, self._log.subscriptions().get(topic, start))
-
-    def _order(self, topic: Topic, start: int) -> Ordered:
-        """What comes from windows comes later than what is published now; so where the past
-        is asked for, the beginning is waited for as long as any gap."""
-        past = self._owed_since(topic, start) < self._running().now()
-        order = Ordered(first_ms=ORDER_MS, wait_ms=ORDER_MS) if past else Ordered(wait_ms=ORDER_MS)
-        for stream, edges in self._log.positions(topic).items():
-            order.expect(stream, edges[0])
-        return order
+    def _last_reader(self, topic: Topic) -> None:
+        host = self._running()
+        host.interest.pop(topic, None)
+        self._log.forget_subscription(topic)
+        self._log.drop_topic(topic)
+        host.tick()
+        if host.recorder is not None:
+            host.recorder.interest(topic, "unsubscribe")
+        host.overlay.unsubscribe(topic)
 
     def _note_missed(self) -> None:
         self._running().counters.missed += 1
@@ -370,9 +345,7 @@ class NetworkNode:
             now = loop.time()
             try:
                 host.tick()
-                for topic in list(self._subscriptions):
-                    for subscription in self._subscriptions.get(topic, ()):
-                        subscription.expire(host.now())
+                self._readers.expire(host.now())
                 self._log.flush()
                 if host.recorder is not None:
                     host.recorder.flush()
@@ -409,4 +382,6 @@ class NetworkNode:
     def _running(self) -> Host:
         if self._host is None:
             raise UsageError("the node does not run: use `async with`, or await start()")
+        if self._stopped:
+            raise UsageError("the node has stopped; make another")
         return self._host

@@ -1,0 +1,85 @@
+"""Who reads what here: the subscriptions of one node, by topic, and since when.
+
+A topic is subscribed to in the overlay while it has at least one reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from orbweaver.core.ids import Topic
+from orbweaver.core.messages import Event
+from orbweaver.net.eventlog import EventLog
+from orbweaver.net.ordering import Ordered
+from orbweaver.net.subscription import Subscription
+
+ORDER_MS = 5000
+"""How long an ordered subscription waits for what is late."""
+
+
+class Readers:
+    def __init__(
+        self, first: Callable[[Topic], None], last: Callable[[Topic], None],
+        missed: Callable[[], None],
+    ) -> None:  # fmt: skip
+        """`first` is told of a topic that has a reader now, `last` of one that has none any
+        more, and `missed` of each event that a reader lost."""
+        self._first = first
+        self._last = last
+        self._missed = missed
+        self._readers: dict[Topic, list[Subscription]] = {}
+        self.since: dict[Topic, int] = {}
+        """Topic -> since when events on it are owed to us."""
+
+    def add(
+        self, topic: Topic, since: int, now: int, log: EventLog, *, ordered: bool, buffer: int
+    ) -> Subscription:
+        if topic not in self._readers:
+            # After a restart, what was missed since the first subscription is still owed.
+            since = min(since, log.subscriptions().get(topic, since))
+        order = _order(log, topic, past=since < now) if ordered else None
+        subscription = Subscription(topic, buffer, order, self._remove, self._missed)
+        known = self._readers.setdefault(topic, [])
+        known.append(subscription)
+        self.since[topic] = min(since, self.since.get(topic, since))
+        if len(known) == 1:
+            log.remember_subscription(topic, since)
+            self._first(topic)
+        return subscription
+
+    def offer(self, event: Event, hops: int, now: int) -> None:
+        for subscription in self._readers.get(event.topic, ()):
+            subscription.offer(event, hops, now)
+
+    def expire(self, now: int) -> None:
+        """Give out what has waited too long for something before it."""
+        for topic in list(self._readers):
+            for subscription in self._readers.get(topic, ()):
+                subscription.expire(now)
+
+    def end(self) -> None:
+        """The node stops: nothing more comes."""
+        for known in list(self._readers.values()):
+            for subscription in known:
+                subscription.end()
+
+    def counts(self) -> dict[Topic, int]:
+        return {topic: len(known) for topic, known in self._readers.items()}
+
+    def _remove(self, subscription: Subscription) -> None:
+        topic = subscription.topic
+        known = self._readers[topic]
+        known.remove(subscription)
+        if not known:
+            del self._readers[topic]
+            del self.since[topic]
+            self._last(topic)
+
+
+def _order(log: EventLog, topic: Topic, past: bool) -> Ordered:
+    """What comes from windows comes later than what is published now; so where the past is
+    asked for, the beginning is waited for as long as any gap."""
+    order = Ordered(first_ms=ORDER_MS, wait_ms=ORDER_MS) if past else Ordered(wait_ms=ORDER_MS)
+    for stream, edges in log.positions(topic).items():
+        order.expect(stream, edges[0])
+    return order
