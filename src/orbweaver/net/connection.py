@@ -1,4 +1,4 @@
-"""One TCP connection: the handshake, frames in, one write for each tick out.
+"""One TCP connection: frames in, one write for each tick out.
 
 It knows nothing of overlays. What it reads it gives to its `Owner`, with the peer's proven
 id; what is wrong with it is counted, and closes the connection when it goes on.
@@ -7,20 +7,17 @@ id; what is wrong with it is counted, and closes the connection when it goes on.
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 from collections.abc import Sequence
 from typing import Protocol, cast
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId
-from orbweaver.net.cards import Card, check_card
+from orbweaver.net.cards import Card
 from orbweaver.net.counters import Counters
 from orbweaver.net.frames import (
     CONTROL,
     MESSAGES,
-    NONCE,
-    VERSION,
     Bye,
     Control,
     ControlMessage,
@@ -33,12 +30,12 @@ from orbweaver.net.frames import (
     control_frame,
     read_control,
 )  # fmt: skip
-from orbweaver.net.identity import Identity, verify
+from orbweaver.net.handshake import Handshake
+from orbweaver.net.identity import Identity
 from orbweaver.net.limits import Bucket
 from orbweaver.net.seals import BatchSeal
 from orbweaver.net.settings import Settings
 
-_PURPOSE = b"orbweaver hello 1\0"
 STRIKES_MAX = 20
 """Things that no correct peer does, before we close."""
 WRITE_HIGH = 1 << 20
@@ -125,7 +122,7 @@ class Connection(asyncio.Protocol):
         self._owner = owner
         self._loop = asyncio.get_running_loop()
         self._reader = FrameReader(HELLO_BYTES_MAX)
-        self._nonce = os.urandom(NONCE)
+        self._words = Handshake(owner.identity, owner.card, owner.settings)
         self._transport: asyncio.Transport | None = None
         self._deadline: asyncio.TimerHandle | None = None
         now = self._loop.time()
@@ -153,7 +150,7 @@ class Connection(asyncio.Protocol):
         self.heard = self.used = self._loop.time()
         settings = self._owner.settings
         self._deadline = self._loop.call_later(settings.handshake_s, self._too_slow)
-        self.say(Hello(VERSION, settings.cluster, settings.overlay, self._owner.card, self._nonce))
+        self.say(self._words.hello())
 
     def data_received(self, data: bytes) -> None:
         self.heard = self._loop.time()
@@ -319,59 +316,31 @@ class Connection(asyncio.Protocol):
             self.refuse(str(error))
 
     def _on_hello(self, hello: Hello) -> None:
-        settings = self._owner.settings
-        for name, mine, theirs in (
-            ("version", VERSION, hello.version),
-            ("cluster", settings.cluster, hello.cluster),
-            ("overlay", settings.overlay, hello.overlay),
-        ):
-            if mine != theirs:
-                raise ProtocolError(f"{name} {theirs!r} does not go with {mine!r}")
-        node = hello.card.node
-        if self.expected is not None and node != self.expected:
+        self._words.check_terms(hello)
+        if self.expected is not None and hello.card.node != self.expected:
             self.refuse("somebody else was expected here")
             return
         if not self.ours and not self._owner.greets():
             self._owner.counters.connections_refused += 1
             self.refuse("too many calls at once")
             return
-        check_card(hello.card)
-        if len(hello.nonce) != NONCE:
-            raise ProtocolError("a nonce of the wrong length")
-        self._check_certificate(hello.card)
-        self.card = hello.card
-        proof = _PURPOSE + hello.nonce + _ids(self._owner.identity.node, node)
-        self.say(Proof(self._owner.identity.sign(proof)))
-
-    def _check_certificate(self, card: Card) -> None:
         assert self._transport is not None
-        tls = self._transport.get_extra_info("ssl_object")
-        if tls is not None:
-            from orbweaver.net.certificates import peer_public_key
-
-            if peer_public_key(tls) != card.key:
-                raise ProtocolError("the certificate is not that of the card")
+        self.say(self._words.answer(hello, self._transport.get_extra_info("ssl_object")))
+        self.card = hello.card
 
     def _on_proof(self, proof: Proof) -> None:
         assert self.card is not None
-        node = self.card.node
-        signed = _PURPOSE + self._nonce + _ids(node, self._owner.identity.node)
-        if not verify(self.card.key, signed, proof.signature):
-            raise ProtocolError("the key is not its own")
+        self._words.check_proof(proof, self.card)
         if reason := self._owner.admits(self, self.card):
             self._owner.counters.connections_refused += 1
             self.refuse(reason)
             return
         assert self._deadline is not None
         self._deadline.cancel()
-        self.peer = node
+        self.peer = self.card.node
         self.open = True
         self.opened_at = self._loop.time()
         self._reader.size_max = self._owner.settings.frame_bytes_max
         if not self.settled.done():
             self.settled.set_result(True)
         self._owner.opened(self)
-
-
-def _ids(prover: NodeId, other: NodeId) -> bytes:
-    return prover.to_bytes(8, "big") + other.to_bytes(8, "big")
