@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 import time
 from collections import Counter
@@ -79,6 +80,10 @@ class Process:
         self._process.kill()
         await self._process.wait()
         await self._reading
+
+    def freeze(self, frozen: bool) -> None:
+        """Let it do nothing for a while, as a machine does that is out of memory."""
+        self._process.send_signal(signal.SIGSTOP if frozen else signal.SIGCONT)
 
     async def stop(self) -> None:
         """In good order."""

@@ -30,6 +30,37 @@ def test_fifty_of_whom_a_third_is_killed(overlay: str, tmp_path: Path) -> None:
     asyncio.run(kill_a_third(overlay, tmp_path, nodes=50, seconds=10.0))
 
 
+@pytest.mark.parametrize(
+    "overlay", ["spidercast", *(pytest.param(name, marks=pytest.mark.slow) for name in TOTAL[1:])]
+)
+def test_a_node_that_hangs_for_a_while(overlay: str, tmp_path: Path) -> None:
+    """Nobody waits for it, and afterwards it has everything."""
+
+    async def scenario() -> None:
+        async with fleet(overlay=overlay, **QUICK) as made:
+            await start(made, 5, tmp_path, Random(1))
+            hangs, *others = made.lives
+            for node in made.lives:
+                await node.flow(0.05)
+            await until(lambda: all(node.got for node in made.lives))
+            hangs.freeze(True)
+            await asyncio.sleep(6)
+            for node in others:
+                await node.flow(0)
+            await until(lambda: not missing(others, others))
+            assert not missing(others, others)
+            assert missing([hangs], others)
+            hangs.freeze(False)
+            await hangs.flow(0)
+            await until(lambda: not missing(made.up, made.up))
+            lacking = missing(made.up, made.up)
+            assert not lacking, f"{len(lacking)} missing, such as {lacking[:3]}"
+            await made.look()
+            check(made, CLAIMS[overlay].noiseless)
+
+    asyncio.run(scenario())
+
+
 async def kill_a_third(overlay: str, folder: Path, nodes: int, seconds: float) -> None:
     """Events flow from the start. When they arrive, and `seconds` have passed, a third of the
     nodes is killed, the first of all among them, and the last, which later comes back."""
