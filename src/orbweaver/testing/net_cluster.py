@@ -160,9 +160,10 @@ class NetCluster:
 
     async def _end(self, number: int) -> None:
         life = self._lives.pop(number)
+        counters = life.node.counters
         await life.node.stop()
         await asyncio.gather(*life.readers)
-        counted = life.node.counters.as_dict()
+        counted = counters.as_dict()
         self._wrong += [f"{name} of {number}: {counted[name]}" for name in NEVER if counted[name]]
 
     async def _end_all(self) -> None:
