@@ -23,6 +23,9 @@ from orbweaver.net.settings import Settings
 from orbweaver.overlays.catalog import find
 
 CHUNK = 1 << 16
+LOOSE_MAX = 800
+"""Events on their way to the first neighbour. No more than its window holds: who is faster
+than its neighbours read would publish past them."""
 
 
 def pub(
@@ -77,7 +80,8 @@ async def _pub(settings: Settings, topic: str, message: str, wait: float, linger
             async for payload in _lines() if message == "-" else _only(message.encode()):
                 receipt = await handover.publish(topic, payload)
                 count += 1
-                if not receipt.neighbours and not await handover.settle(wait):
+                most = LOOSE_MAX if receipt.neighbours else 0
+                if handover.loose > most and not await handover.settle(wait, most // 2):
                     patience = 0.0
                     break
         except UsageError as error:  # too large; what came before is handed over all the same

@@ -18,7 +18,7 @@ from orbweaver.net.frames import Answer, Ask
 from orbweaver.net.node import NetworkNode, Receipt
 from orbweaver.net.seen import has
 
-LOOK_S = 0.02
+LOOK_S = 0.01
 
 Key = tuple[Topic, int]
 """Topic and sequence number."""
@@ -55,13 +55,13 @@ class Handover:
         self._loose[(topic, seq)] = None
         return receipt
 
-    async def settle(self, timeout: float) -> bool:
-        """Wait until there is nothing loose. False if it takes longer."""
+    async def settle(self, timeout: float, most: int = 0) -> bool:
+        """Wait until there is nothing loose, or at `most` so many. False if it takes longer."""
         try:
             async with asyncio.timeout(timeout):
                 while True:
                     self._look()
-                    if not self._loose:
+                    if len(self._loose) <= most:
                         return True
                     await asyncio.sleep(LOOK_S)
         except TimeoutError:
