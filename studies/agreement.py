@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,11 +41,13 @@ from orbweaver.workload.scenario import load_scenario
 SCENARIO = Path(__file__).parents[1] / "scenarios" / "agreement" / "forty.toml"
 SEEDS = range(1, 11)
 RUNS = 3
-LATE_MS_MAX = 2.0
-"""A run in real time does not count when messages came out of their delay later than this in
-the mean, and is done again: the machine alone would then use up the band of the latency,
-whatever the nodes do."""
-TRIES = 20
+LATE_MS = 2.0
+"""A run in real time is good when messages came out of their delay no later than this in the
+mean. When it is more, the machine alone uses up the band of the latency, whatever the nodes
+do."""
+TRIES = 8
+"""Runs of each overlay, until enough are good; else those count that were least late. How
+late they were says nothing of what the nodes did."""
 TABLE = {"table_size": 8}
 """The papers' table of 15 among 40 nodes would link nearly all with all."""
 OVERLAYS: dict[str, dict[str, Any]] = {
@@ -110,13 +111,13 @@ def study(overlay: str, runs: int) -> Found:
     play = make_play(load_scenario(SCENARIO), find(overlay), OVERLAYS[overlay])
     simulations = [figures(simulated(play, s), play.warmup_ms, play.end_ms) for s in SEEDS]
     found = Found(overlay, simulations, [], [paced(play) for _ in range(runs)], [])
-    while len(found.deployed) < runs and len(found.discarded) < TRIES:
-        live = deployed(play)
-        counts = live.late_ms <= LATE_MS_MAX
-        (found.deployed if counts else found.discarded).append(live)
-        print(f"{overlay}: {live}{'' if counts else ', which does not count'}", flush=True)
-    if len(found.deployed) < runs:
-        sys.exit("this machine is too busy for runs in real time; try again later")
+    tries: list[Live] = []
+    while len(tries) < max(runs, TRIES) and sum(live.late_ms <= LATE_MS for live in tries) < runs:
+        tries.append(deployed(play))
+        print(f"{overlay}: {tries[-1]}", flush=True)
+    tries.sort(key=lambda live: live.late_ms)
+    found.deployed.extend(tries[:runs])
+    found.discarded.extend(tries[runs:])
     return found
 
 
@@ -160,14 +161,16 @@ def page(found: Sequence[Found], machine: str) -> str:
         ),
         *_notes(found),
         "## The machine",
-        "How late messages came out of their delay, in the mean; runs that did not count and "
-        f"were done again, since that was more than {LATE_MS_MAX:g} ms on a machine with other "
-        "things to do, and how late they were; and deliveries that came out of a neighbour's "
+        "How late messages came out of their delay, in the mean of each run. They meet about as "
+        "much again on their way out of a socket, and an event crosses several links, so this "
+        "is what a busy machine adds to the latency. A run counts if it was late by no more "
+        f"than {LATE_MS:g} ms; it is repeated up to {TRIES} times, and where too few were good "
+        "the least late ones count. Caught up are deliveries that came out of a neighbour's "
         "window rather than through the overlay.",
         _table(
-            ["overlay", "late, ms", "did not count", "late in these, ms", "caught up"],
+            ["overlay", "late, ms", "late in runs that did not count, ms", "caught up"],
             [
-                [o.overlay, _listed(o.deployed), str(len(o.discarded)), _listed(o.discarded),
+                [o.overlay, _listed(o.deployed), _listed(o.discarded),
                  str(sum(live.pulled for live in o.deployed))]
                 for o in found
             ],
@@ -224,8 +227,13 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("agreement.md"))
-    parser.add_argument("--work", type=Path, default=Path("out/agreement.json"))
-    parser.add_argument("--again", action="store_true", help="only the page, of what --work has")
+    parser.add_argument(
+        "--work",
+        type=Path,
+        default=Path("out/agreement.json"),
+        help="where results are kept; the page has those of other overlays too",
+    )
+    parser.add_argument("--again", action="store_true", help="only the page")
     parser.add_argument("--overlays", nargs="+", default=list(OVERLAYS), choices=OVERLAYS)
     parser.add_argument("--runs", type=int, default=RUNS, help="live runs of each overlay")
     parser.add_argument("--machine", default="", help="a line that says when and where")
@@ -234,11 +242,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     check_file(args.out)
     if not args.again:
         args.work.parent.mkdir(parents=True, exist_ok=True)
-        found = [study(overlay, args.runs) for overlay in args.overlays]
-        args.work.write_bytes(msgspec.json.encode(found))
-    found = msgspec.json.decode(args.work.read_bytes(), type=list[Found])
+        for overlay in args.overlays:
+            done = _read(args.work) | {overlay: study(overlay, args.runs)}
+            args.work.write_bytes(msgspec.json.encode(done))
+    done = _read(args.work)
+    if not done:
+        parser.error(f"there is nothing in {args.work} yet")
+    found = [done[overlay] for overlay in OVERLAYS if overlay in done]
     with whole_file(args.out) as temporary:
         temporary.write_text(page(found, args.machine), encoding="utf-8")
+
+
+def _read(path: Path) -> dict[str, Found]:
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, Found]) if path.exists() else {}
 
 
 if __name__ == "__main__":
