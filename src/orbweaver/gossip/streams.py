@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from itertools import islice, zip_longest
 from typing import cast
 
@@ -20,6 +20,22 @@ every second number thus costs some kilobytes and no more."""
 AGE_SLACK_MS = 200
 """Ages leave out the time on the wire, so an event may be this much older than a
 subscription and still count as published after it."""
+
+
+def add_number(edges: MutableSequence[int], at: int, seq: int) -> None:
+    """Put a number among the edges of runs of numbers, where `at` is its place: it lengthens
+    a run, joins two, or is one of its own."""
+    joins_before = at > 0 and edges[at - 1] == seq
+    joins_after = at < len(edges) and edges[at] == seq + 1
+    if joins_before and joins_after:
+        del edges[at - 1 : at + 1]
+    elif joins_before:
+        edges[at - 1] = seq + 1
+    elif joins_after:
+        edges[at] = seq
+    else:
+        edges.insert(at, seq + 1)
+        edges.insert(at, seq)
 
 
 class Stream:
@@ -116,19 +132,10 @@ class Stream:
         at = bisect_right(ahead, seq)
         if at % 2 == 1:
             return
-        joins_before = at > 0 and ahead[at - 1] == seq
-        joins_after = at < len(ahead) and ahead[at] == seq + 1
-        if joins_before and joins_after:
-            del ahead[at - 1 : at + 1]
-        elif joins_before:
-            ahead[at - 1] = seq + 1
-        elif joins_after:
-            ahead[at] = seq
-        else:
-            ahead[at:at] = (seq, seq + 1)
-            self.ahead = ahead
-            if len(ahead) > 2 * GAPS_MAX:
-                self.give_up_below(ahead[0])
+        add_number(ahead, at, seq)
+        self.ahead = ahead
+        if len(ahead) > 2 * GAPS_MAX:
+            self.give_up_below(ahead[0])
 
 
 class Held:
