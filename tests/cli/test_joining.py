@@ -95,7 +95,7 @@ def test_the_printed_file_has_every_setting_and_its_default() -> None:
         ("pub news x", "Say --join HOST:PORT"),
         ("pub /news x --join 127.0.0.1:7700", "topic '/news' has an empty level"),
         ("sub news", "Say --join HOST:PORT"),
-        ("sub --join 127.0.0.1:7700", "Missing argument 'TOPIC...'"),
+        ("sub --join 127.0.0.1:7700", "Missing argument 'TOPIC'"),
         ("sub news --count 0 --join 127.0.0.1:7700", "--count"),
         ("swarm 0", "'N'"),
         ("swarm 3 --topics 2", "a node cannot subscribe to 5 different topics out of 2"),

@@ -32,7 +32,7 @@ def pub(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Such as news/sport.")],
     message: Annotated[
         str,
-        typer.Argument(metavar="[MESSAGE|-]", help="Without, or with `-`: each line of stdin."),
+        typer.Argument(metavar="MESSAGE|-", help="Without, or with `-`: each line of stdin."),
     ] = "-",
     join: Join = None,
     wait: Annotated[

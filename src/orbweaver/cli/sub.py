@@ -34,7 +34,7 @@ BUFFER = 200_000
 
 
 def sub(
-    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...", help="Such as news/sport.")],
+    topics: Annotated[list[str], typer.Argument(metavar="TOPIC", help="Such as news/sport.")],
     join: Join = None,
     since: Annotated[
         float,
