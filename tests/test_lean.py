@@ -25,8 +25,9 @@ asyncio.run(run())
     [
         ["orbweaver", "orbweaver.overlays.catalog", "orbweaver.sim.simulation"],
         ["orbweaver.metrics.summary", "orbweaver.records.writers", "orbweaver.workload.scenario"],
+        ["orbweaver.embed", "orbweaver.cli.node", "orbweaver.cli.pub", "orbweaver.cli.member"],
     ],
-    ids=["overlays and simulator", "records and metrics"],
+    ids=["overlays and simulator", "records and metrics", "a node"],
 )
 def test_the_lab_is_not_imported(modules: list[str]) -> None:
     code = f"import sys, {', '.join(modules)}; print([m for m in {HEAVY} if m in sys.modules])"

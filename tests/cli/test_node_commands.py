@@ -204,7 +204,7 @@ def test_a_swarm_delivers_everything_and_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_swarm_that_is_killed_takes_its_processes_along(tmp_path: Path) -> None:
-    with Command(tmp_path, "swarm", "3") as swarm:
+    with Command(tmp_path, "swarm", "3", "--out", f"{tmp_path}/out") as swarm:
         swarm.says("3 nodes up")
         assert len(swarm.left_behind()) == 3
         swarm.process.kill()
