@@ -127,13 +127,13 @@ def test_more_topics_than_fit_into_messages_are_refused():
     async def scenario():
         async with make_node() as node:
             names = [f"{n:03}" + "x" * 250 for n in range(300)]
+            for name in names[:259]:
+                await node.subscribe(name)
             with pytest.raises(UsageError, match="topics are as many"):
-                for name in names:
-                    await node.subscribe(name)
+                await node.subscribe(names[259])
             with pytest.raises(UsageError, match="topics are as many"):
-                await node.publish(names[-1], b"")
+                await node.publish(names[259], b"")
             await node.subscribe(names[0])
-            assert len(node.status().topics) == 259
 
     asyncio.run(scenario())
 

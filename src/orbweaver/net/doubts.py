@@ -2,9 +2,9 @@
 
 A card says where a node is, and is believed until somebody calls. Whoever hands out cards of
 nodes that do not exist could so make every node of a network call somebody else's machine.
-Therefore calls that fail are counted, for an address, for a host and in all, and beyond a
-small number further ones are not made. Calls that succeed cost nothing, and who was found at
-an address before is called there as if nothing had happened.
+Therefore calls are counted, for an address, for a host and in all, and beyond a small number
+further ones are not made. Calls that succeed are taken off again, and who was found at an
+address before is called there as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from orbweaver.core.ids import NodeId
 from orbweaver.net.cards import Card
 from orbweaver.net.limits import Bucket
 
-ADDRESS = (0.5, 6.0)
-HOST = (5.0, 100.0)
-EVERYWHERE = (50.0, 500.0)
-"""Calls that may fail: in a second, and at once. Many nodes of a test live on one host."""
+ADDRESS = (1 / 30, 6.0)
+HOST = (1.0, 100.0)
+EVERYWHERE = (20.0, 500.0)
+"""Calls that may fail: in a second, and at once. It is so few since each node of a network
+may be told the same, and so many for a host since all nodes of a test live on one."""
 KNOWN_MAX = 4096
 
 
@@ -28,27 +29,21 @@ class Doubts:
         self._found: dict[NodeId, str] = {}
 
     def may_call(self, card: Card, now: float) -> bool:
-        return self.was_found(card) or all(
-            bucket is None or bucket.left(now) >= 1
-            for bucket in (
-                self._addresses.get(card.address), self._hosts.get(card.host), self._everywhere,
-            )
-        )  # fmt: skip
+        """If so, it counts as made."""
+        if self.was_found(card):
+            return True
+        buckets = self._buckets(card, now)
+        if any(bucket.left(now) < 1 for bucket in buckets):
+            return False
+        for bucket in buckets:
+            bucket.take(1, now)
+        return True
 
-    def failed(self, card: Card, now: float) -> None:
-        self._everywhere.allow(1, now)
-        for buckets, name, limit in (
-            (self._addresses, card.address, ADDRESS), (self._hosts, card.host, HOST),
-        ):  # fmt: skip
-            bucket = buckets.get(name)
-            if bucket is None:
-                bucket = buckets[name] = Bucket(*limit, now)
-                if len(buckets) > KNOWN_MAX:
-                    del buckets[next(iter(buckets))]
-            bucket.allow(1, now)
-
-    def found(self, card: Card) -> None:
+    def found(self, card: Card, now: float) -> None:
         """We have called, and the node of the card was there."""
+        if not self.was_found(card):
+            for bucket in self._buckets(card, now):
+                bucket.give(1)
         self._found.pop(card.node, None)
         self._found[card.node] = card.address
         if len(self._found) > KNOWN_MAX:
@@ -56,3 +51,21 @@ class Doubts:
 
     def was_found(self, card: Card) -> bool:
         return self._found.get(card.node) == card.address
+
+    def _buckets(self, card: Card, now: float) -> tuple[Bucket, Bucket, Bucket]:
+        return (
+            _bucket(self._addresses, card.address, ADDRESS, now),
+            _bucket(self._hosts, card.host, HOST, now),
+            self._everywhere,
+        )
+
+
+def _bucket(
+    buckets: dict[str, Bucket], name: str, limit: tuple[float, float], now: float
+) -> Bucket:
+    bucket = buckets.get(name)
+    if bucket is None:
+        bucket = buckets[name] = Bucket(*limit, now)
+        if len(buckets) > KNOWN_MAX:
+            del buckets[next(iter(buckets))]
+    return bucket

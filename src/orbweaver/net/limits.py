@@ -28,6 +28,10 @@ class Bucket:
         self._tokens -= count
         return True
 
+    def give(self, count: float) -> None:
+        """Put tokens back."""
+        self._tokens = min(self._burst, self._tokens + count)
+
     def left(self, now: float) -> float:
         earned = (now - self._since) * self._per_s
         self._since = now

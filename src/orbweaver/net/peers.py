@@ -158,7 +158,7 @@ class Peers:
         self._owner.counters.connections_out += 1
         if await made.settled:
             assert made.card is not None
-            self.doubts.found(made.card)
+            self.doubts.found(made.card, self._loop.time())
             return made
         explain(made.reason or "it hung up at once; does one of the two run TLS?")
         return None
@@ -253,7 +253,6 @@ class Peers:
                 tries += 1
                 if connection is not None or peer.connection is not None:
                     return
-                self.doubts.failed(card, self._loop.time())
                 if tries >= (TRIES_LINK if peer.link else TRIES_OTHER):
                     break
                 await self._pause(pause_s)
