@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from orbweaver.overlays.catalog import OVERLAYS
 from orbweaver.testing.cases import TOPICS, check_promises, memberships, owed
-from orbweaver.testing.cluster import make_cluster
+from orbweaver.testing.cluster import Cluster, make_cluster
 
 NODE = st.integers(0, 9)
 TOPIC = st.sampled_from(TOPICS)
@@ -50,13 +51,30 @@ def play(cluster: Any, wanted: dict[int, list[str]], steps: list[Any]) -> None:
         getattr(cluster, action)(*arguments)
 
 
+EXAMPLES: dict[str, Any] = {
+    "deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("host", ["pump", "simulator"])
 @pytest.mark.parametrize("name", OVERLAYS)
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, **EXAMPLES)
 @given(steps=st.lists(STEP, max_size=30))
 def test_any_script_then_recovery(name: str, host: str, steps: list[Any]) -> None:
-    overlay = OVERLAYS[name]
-    cluster = make_cluster(overlay, host, memberships(overlay, host)[-1], 1)
+    how = memberships(OVERLAYS[name], host)[-1]
+    play_then_recover(make_cluster(OVERLAYS[name], host, how, 1), steps)
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+@settings(max_examples=4, phases=[Phase.generate], **EXAMPLES)
+@given(steps=st.lists(STEP, min_size=15, max_size=30))
+def test_any_script_then_recovery_with_real_sockets(name: str, steps: list[Any]) -> None:
+    how = memberships(OVERLAYS[name], "network")[-1]
+    with closing(make_cluster(OVERLAYS[name], "network", how, 1)) as cluster:
+        play_then_recover(cluster, steps)
+
+
+def play_then_recover(cluster: Cluster, steps: list[Any]) -> None:
     wanted: dict[int, list[str]] = {}
     # A few nodes that stay, so that there is a network to come back to.
     play(cluster, wanted, [("join", 50 + n, ["news", "games"]) for n in range(3)])
@@ -64,7 +82,7 @@ def test_any_script_then_recovery(name: str, host: str, steps: list[Any]) -> Non
     cluster.lose(0.0)
     cluster.run(25)
     check_promises(cluster)
-    if not overlay.claims(cluster.params).total_delivery:
+    if not cluster.overlay.claims(cluster.params).total_delivery:
         return
     publishers = {topic: n for n, topics in sorted(wanted.items()) for topic in topics}
     events = [cluster.publish(n, topic) for topic, n in publishers.items()]
