@@ -122,6 +122,9 @@ class Dissemination:
     def __init__(self, context: Context, peers: Mapping[NodeId, Interest]) -> None:
         """`peers` is the live map of neighbours and their interests."""
         self._context = context
+        self._outbox = context.outbox
+        self._me = context.me
+        self._topic_mask = context.topics.mask
         self._peers = peers
         self._subscribed_at: dict[Topic, int] = {}
         self._epoch = 0
@@ -144,10 +147,10 @@ class Dissemination:
     # -- what the overlay asks for
 
     def start(self) -> None:
-        self._epoch = self._context.outbox.now()
+        self._epoch = self._outbox.now()
 
     def subscribe(self, topic: Topic) -> None:
-        self._subscribed_at.setdefault(topic, self._context.outbox.now())
+        self._subscribed_at.setdefault(topic, self._outbox.now())
 
     def unsubscribe(self, topic: Topic) -> None:
         """Forget the topic, but not which of its events were seen: a later subscription
@@ -161,22 +164,23 @@ class Dissemination:
     def publish(self, topic: Topic, payload: bytes) -> Event:
         seq = self._next_seq.get(topic, 0)
         self._next_seq[topic] = seq + 1
-        event = Event(topic, self._context.me, self._epoch, seq, payload)
-        stream = event.stream
-        self._stream(stream).settle(seq)
-        self._spread(Held(event, 0, 0, self._context.outbox.now()), stream, None)
+        event = Event(topic, self._me, self._epoch, seq, payload)
+        key = (self._me, self._epoch, topic)
+        stream = self._streams.get(key) or self._new_stream(key)
+        stream.settle(seq)
+        self._spread(Held(event, 0, 0, self._outbox.now()), key, None)
         return event
 
     def peer_up(self, peer: NodeId, interest: Interest) -> None:
         """Tell a new neighbour the newest of each stream that it may have missed."""
         signs = []
-        now = self._context.outbox.now()
+        now = self._outbox.now()
         for topic in self._cache.topics():
-            if self._context.topics.mask(topic) & interest.mask:
+            if self._topic_mask(topic) & interest.mask:
                 for stream, held in self._cache.newest(topic).items():
                     signs.append(Sign(stream, held.event.seq, held.age_at(now)))
         if signs:
-            self._context.outbox.send(peer, Announce(tuple(signs)))
+            self._outbox.send(peer, Announce(tuple(signs)))
 
     def peer_down(self, peer: NodeId) -> None:
         for lazy in self._lazy.values():
@@ -191,29 +195,36 @@ class Dissemination:
 
     def on_push(self, sender: NodeId, message: Push) -> None:
         event = message.event
-        key, seq = event.stream, event.seq
+        topic, seq = event.topic, event.seq
+        key = (event.publisher, event.epoch, topic)
         stream = self._streams.get(key)
         if stream is None:
-            stream = self._stream(key)
+            stream = self._new_stream(key)
             stream.skip_below(seq - self.CACHE_SIZE)
-        if stream.seen(seq) or event.publisher == self._context.me:
-            if sender in self._peers and sender not in self._lazy.get(event.topic, ()):
-                self._make_lazy(event.topic, sender)
-                self._context.outbox.send(sender, Prune(event.topic))
+        # Nearly always it is the next one.
+        if (seq != stream.next_seq and stream.seen(seq)) or event.publisher == self._me:
+            self._on_copy(sender, topic)
             return
         if self._missing and (looked_for := self._found(key, seq)) is not None:
             stream.skip_below(looked_for.floor)
         stream.settle(seq)
         if self._lazy:
-            self._make_eager(event.topic, sender)
-        if self._wants(event.topic, message.age_ms):
-            self._context.outbox.deliver(event, message.hops)
-        now = self._context.outbox.now()
+            self._make_eager(topic, sender)
+        now = self._outbox.now()
+        since = self._subscribed_at.get(topic)
+        # Not what was published before the subscription.
+        if since is not None and message.age_ms <= now - since + AGE_SLACK_MS:
+            self._outbox.deliver(event, message.hops)
         self._spread(Held(event, message.hops, message.age_ms, now), key, sender)
-        if stream.next_seq <= seq and self._cares(event.topic):
+        if stream.next_seq <= seq and self._cares(topic):
             stream.skip_below(seq - self.PULL_MAX)
             if self._note_missing(key, seq - 1, sender):
                 self._arm_graft(now)
+
+    def _on_copy(self, sender: NodeId, topic: Topic) -> None:
+        if sender in self._peers and sender not in self._lazy.get(topic, ()):
+            self._make_lazy(topic, sender)
+            self._outbox.send(sender, Prune(topic))
 
     def on_announce(self, sender: NodeId, message: Announce) -> None:
         noted = False
@@ -225,10 +236,10 @@ class Dissemination:
             if self._cares(topic) and sign.age_ms <= self._age_ms_max(topic):
                 noted = self._note_missing(sign.stream, sign.seq, sender) or noted
         if noted:
-            self._arm_graft(self._context.outbox.now())
+            self._arm_graft(self._outbox.now())
 
     def on_graft(self, sender: NodeId, message: Graft) -> None:
-        now = self._context.outbox.now()
+        now = self._outbox.now()
         self._make_eager(message.stream[2], sender)
         below = 0
         for seq in dict.fromkeys(message.seqs[: self.GRAFTED_MAX]):
@@ -237,11 +248,11 @@ class Dissemination:
                 continue  # somebody else may still keep it
             age_ms = held.age_at(now)
             if age_ms <= message.age_ms_max:
-                self._context.outbox.send(sender, Push(held.event, held.hops + 1, age_ms))
+                self._outbox.send(sender, Push(held.event, held.hops + 1, age_ms))
             else:
                 below = max(below, seq + 1)
         if below:
-            self._context.outbox.send(sender, Gone(message.stream, below))
+            self._outbox.send(sender, Gone(message.stream, below))
 
     def on_gone(self, sender: NodeId, message: Gone) -> None:
         key, stream = message.stream, self._streams.get(message.stream)
@@ -271,26 +282,25 @@ class Dissemination:
         for peer, news in pending.items():
             signs = self._signs(news.items())
             if signs and peer in self._peers:
-                self._context.outbox.send(peer, Announce(tuple(signs)))
+                self._outbox.send(peer, Announce(tuple(signs)))
 
     def _summarise(self) -> None:
         recent = list(self._to_summarise.items())
         self._to_summarise = {s: rounds - 1 for s, rounds in recent if rounds > 1}
         newest = [(s, self._streams[s].highest()) for s, _ in recent if s in self._streams]
         # The same signs for everybody; only whom they concern is asked for each peer.
-        mask_of = self._context.topics.mask
-        signs = [(mask_of(sign.stream[2]), sign) for sign in self._signs(newest)]
+        signs = [(self._topic_mask(sign.stream[2]), sign) for sign in self._signs(newest)]
         for peer, interest in self._peers.items():
             mask = interest.mask
             news = [sign for topic, sign in signs if mask & topic]
             if news:
-                self._context.outbox.send(peer, Announce(tuple(news)))
+                self._outbox.send(peer, Announce(tuple(news)))
         if self._to_summarise:
-            self._context.outbox.set_timer(self.TIMER_SUMMARY, self.SUMMARY_MS)
+            self._outbox.set_timer(self.TIMER_SUMMARY, self.SUMMARY_MS)
 
     def _graft(self) -> None:
         """Pull what is overdue, asking the next holder each time."""
-        now = self._context.outbox.now()
+        now = self._outbox.now()
         asks: dict[tuple[NodeId, StreamId], list[int]] = {}
         overdue = [item for item in self._missing.items() if item[1].due <= now]
         pause_ms = max(0, len(overdue) - self.CACHE_SIZE) // self.PULL_PER_MS
@@ -314,24 +324,21 @@ class Dissemination:
             age_ms_max, most = self._age_ms_max(stream[2]), self.GRAFTED_MAX
             for at in range(0, len(seqs), most):
                 graft = Graft(stream, tuple(seqs[at : at + most]), age_ms_max)
-                self._context.outbox.send(holder, graft)
+                self._outbox.send(holder, graft)
         self._arm_graft(now)
 
     # -- inside
 
-    def _stream(self, key: StreamId) -> Stream:
-        stream = self._streams.get(key)
-        if stream is None:
-            if len(self._streams) >= self.STREAMS_MAX:
-                del self._streams[next(iter(self._streams))]
-            stream = self._streams[key] = Stream()
+    def _new_stream(self, key: StreamId) -> Stream:
+        if len(self._streams) >= self.STREAMS_MAX:
+            del self._streams[next(iter(self._streams))]
+        stream = self._streams[key] = Stream()
         return stream
 
     def _spread(self, held: Held, stream: StreamId, source: NodeId | None) -> None:
         event = held.event
-        outbox = self._context.outbox
         self._cache.put(held, stream)
-        bit = self._context.topics.mask(event.topic)
+        bit = self._topic_mask(event.topic)
         lazy = self._lazy.get(event.topic, ())
         push: Push | None = None
         for peer, interest in self._peers.items():
@@ -342,23 +349,16 @@ class Dissemination:
             else:
                 if push is None:
                     push = Push(event, held.hops + 1, held.age_ms)
-                outbox.send(peer, push)
+                self._outbox.send(peer, push)
         if not self._to_summarise:
-            outbox.set_timer(self.TIMER_SUMMARY, self.SUMMARY_MS)
+            self._outbox.set_timer(self.TIMER_SUMMARY, self.SUMMARY_MS)
         self._to_summarise[stream] = self.SUMMARY_ROUNDS
 
     def _announce_soon(self, peer: NodeId, stream: StreamId, seq: int) -> None:
         if not self._to_announce:
-            self._context.outbox.set_timer(self.TIMER_ANNOUNCE, self.ANNOUNCE_MS)
+            self._outbox.set_timer(self.TIMER_ANNOUNCE, self.ANNOUNCE_MS)
         news = self._to_announce.setdefault(peer, {})
         news[stream] = max(seq, news.get(stream, 0))
-
-    def _wants(self, topic: Topic, age_ms: int) -> bool:
-        """Subscribed, and since before the event was published."""
-        since = self._subscribed_at.get(topic)
-        if since is None:
-            return False
-        return age_ms <= self._context.outbox.now() - since + AGE_SLACK_MS
 
     def _cares(self, topic: Topic) -> bool:
         """Subscribed to, or published on."""
@@ -369,19 +369,19 @@ class Dissemination:
         since = self._subscribed_at.get(topic)
         if since is None:
             return self.RELAY_AGE_MS
-        subscribed_ms = self._context.outbox.now() - since + AGE_SLACK_MS
+        subscribed_ms = self._outbox.now() - since + AGE_SLACK_MS
         return max(subscribed_ms, self.RELAY_AGE_MS)
 
     def _on_topic(self, topic: Topic) -> list[NodeId]:
-        bit = self._context.topics.mask(topic)
+        bit = self._topic_mask(topic)
         return [peer for peer, interest in self._peers.items() if interest.mask & bit]
 
     def _note_missing(self, key: StreamId, seq: int, holder: NodeId) -> bool:
         """The holder has said, or shown, that there are events up to this number. Whether
         anything more is to be looked for now."""
-        if key[0] == self._context.me or self._told_by.get(holder, 0) >= self.MISSING_OF_PEER:
+        if key[0] == self._me or self._told_by.get(holder, 0) >= self.MISSING_OF_PEER:
             return False
-        due = self._context.outbox.now() + self.GRAFT_MS
+        due = self._outbox.now() + self.GRAFT_MS
         stream = self._streams.get(key)
         window = self.CACHE_SIZE if stream is None else self.PULL_MAX
         floor = seq - window + 1
@@ -430,13 +430,13 @@ class Dissemination:
             due, key = dues[0]
             missing = self._missing.get(key)
             if missing is not None and missing.due == due:
-                self._context.outbox.set_timer(self.TIMER_GRAFT, max(1, due - now))
+                self._outbox.set_timer(self.TIMER_GRAFT, max(1, due - now))
                 return
             heappop(dues)
 
     def _signs(self, news: Iterable[tuple[StreamId, int]]) -> list[Sign]:
         """Of those events that are still in the cache."""
-        now = self._context.outbox.now()
+        now = self._outbox.now()
         signs = []
         for stream, seq in news:
             held = self._cache.get(stream, seq)

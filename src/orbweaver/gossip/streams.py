@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import MutableSequence, Sequence
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from typing import cast
+
+import msgspec
 
 from orbweaver.core.messages import Event, StreamId
 
@@ -138,27 +140,34 @@ class Stream:
             self.give_up_below(ahead[0])
 
 
-class Held:
+class Held(msgspec.Struct, gc=False):
     """An event in the cache, with what is needed to pass it on."""
 
-    __slots__ = ("age_ms", "event", "hops", "since")
-
-    def __init__(self, event: Event, hops: int, age_ms: int, since: int) -> None:
-        self.event = event
-        self.hops = hops
-        self.age_ms = age_ms
-        self.since = since
+    event: Event
+    hops: int
+    age_ms: int
+    since: int
 
     def age_at(self, now: int) -> int:
         return self.age_ms + now - self.since
+
+
+class Shelf(dict[tuple[StreamId, int], Held]):
+    """The events of one topic by stream and number, and in the order in which they came."""
+
+    __slots__ = ("keep_until", "order")
+
+    def __init__(self) -> None:
+        self.order: list[Held] = []
+        self.keep_until = 0
+        """Before this, none of those that are too many is old."""
 
 
 class EventCache:
     """The last `size` events of each topic, the oldest dropped first, and those of the last
     `young_ms`: where events follow each other fast, `size` of them would be gone before
     anybody could ask. Topics are limited in number only by what peers send, so there is a
-    limit over all of them too; when it is reached, the topics give up one event each in
-    turn."""
+    limit over all of them too; when it is reached, the topics give way in turn."""
 
     EVENTS_MAX = 1 << 15
     BYTES_MAX = 64 << 20
@@ -167,32 +176,30 @@ class EventCache:
     def __init__(self, size: int, young_ms: int = -1) -> None:
         self._size = size
         self._young_ms = young_ms
-        self._held: dict[str, dict[tuple[StreamId, int], Held]] = {}
+        self._held: dict[str, Shelf] = {}
+        self._turns: list[str] = []
+        """Topics that give way next, the last one first."""
         self._events = 0
         self._bytes = 0
 
     def put(self, held: Held, stream: StreamId) -> None:
         event = held.event
-        topic = self._held.get(event.topic)
-        if topic is None:
-            topic = self._held[event.topic] = {}
-        if topic.setdefault((stream, event.seq), held) is not held:
-            return  # it is here already
+        shelf = self._held.get(event.topic)
+        if shelf is None:
+            shelf = self._held[event.topic] = Shelf()
+        if shelf.setdefault((stream, event.seq), held) is not held:
+            return
+        shelf.order.append(held)
         self._events += 1
         self._bytes += len(event.payload)
-        since = held.since - self._young_ms
-        while len(topic) > self._size and next(iter(topic.values())).since < since:
-            self._drop_oldest(topic)
-        while self._events > self.EVENTS_MAX or self._bytes > self.BYTES_MAX:
-            name = next(iter(self._held))
-            self._drop_oldest(self._held[name])
-            rest = self._held.pop(name)
-            if rest:
-                self._held[name] = rest  # its turn comes again after the others
+        if held.since >= shelf.keep_until and len(shelf.order) > self._size:
+            self._drop_old(shelf, held.since)
+        if self._events > self.EVENTS_MAX or self._bytes > self.BYTES_MAX:
+            self._give_way()
 
     def get(self, stream: StreamId, seq: int) -> Held | None:
-        topic = self._held.get(stream[2])
-        return topic.get((stream, seq)) if topic else None
+        shelf = self._held.get(stream[2])
+        return shelf.get((stream, seq)) if shelf is not None else None
 
     def topics(self) -> list[str]:
         return list(self._held)
@@ -200,18 +207,49 @@ class EventCache:
     def newest(self, topic: str) -> dict[StreamId, Held]:
         """Of each stream among the last events on the topic, the one with the highest number."""
         best: dict[StreamId, Held] = {}
-        last = list(islice(reversed(self._held.get(topic, {}).items()), self._size))
-        for (stream, seq), held in reversed(last):
-            if stream not in best or seq > best[stream].event.seq:
+        shelf = self._held.get(topic)
+        for held in shelf.order[-self._size :] if shelf is not None else ():
+            stream = held.event.stream
+            if stream not in best or held.event.seq > best[stream].event.seq:
                 best[stream] = held
         return best
 
     def drop_topic(self, topic: str) -> None:
-        for held in self._held.pop(topic, {}).values():
-            self._events -= 1
-            self._bytes -= len(held.event.payload)
+        shelf = self._held.get(topic)
+        if shelf is not None:
+            self._drop(topic, shelf, len(shelf.order))
 
-    def _drop_oldest(self, topic: dict[tuple[StreamId, int], Held]) -> None:
-        held = topic.pop(next(iter(topic)))
-        self._events -= 1
-        self._bytes -= len(held.event.payload)
+    def _drop_old(self, shelf: Shelf, now: int) -> None:
+        order = shelf.order
+        young = now - self._young_ms
+        old = bisect_left(order, young, 0, len(order) - self._size, key=_since)
+        if old:
+            self._drop(order[0].event.topic, shelf, old)
+        if len(order) > self._size:
+            # Some at a time: a list is made shorter from its front at the same cost for many
+            # as for one.
+            shelf.keep_until = order[(len(order) - self._size) >> 6].since + self._young_ms + 1
+
+    def _give_way(self) -> None:
+        few = self.EVENTS_MAX >> 6
+        while self._events > self.EVENTS_MAX - few or self._bytes > self.BYTES_MAX:
+            if not self._turns:
+                self._turns = list(reversed(self._held))
+            topic = self._turns.pop()
+            shelf = self._held.get(topic)
+            if shelf is not None:
+                self._drop(topic, shelf, 1 + (len(shelf.order) >> 6))
+
+    def _drop(self, topic: str, shelf: Shelf, count: int) -> None:
+        """The oldest of a topic."""
+        for held in shelf.order[:count]:
+            del shelf[held.event.stream, held.event.seq]
+            self._bytes -= len(held.event.payload)
+        self._events -= len(shelf.order[:count])
+        del shelf.order[:count]
+        if not shelf.order:
+            del self._held[topic]
+
+
+def _since(held: Held) -> int:
+    return held.since
