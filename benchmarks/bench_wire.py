@@ -13,12 +13,16 @@ Beside our nodes (SpiderCast; unsigned, signed, and with a signature for each ev
 - mosquitto with paho-mqtt: QoS 0 and 1, no limits on queues, no Nagle;
 - nats-server with nats-py: callbacks, no limits on what waits.
 
+Then, of our own nodes only: how long one takes to start and what it keeps in memory; and a
+crowd of them on many topics, at rates that rise until something is lost.
+
 Each is used in the way that is fastest for it (see wire/systems). What is not installed is
 left out with a message; benchmarks/requirements.txt has the packages, and mosquitto and
 nats-server are looked for on the path. Nothing is asserted.
 
     python benchmarks/bench_wire.py                      # about twenty minutes
     python benchmarks/bench_wire.py --only one --systems "bare node" unsigned
+    python benchmarks/bench_wire.py --only crowd --overlays vitis --steps 0 100 1000
 """
 
 from __future__ import annotations
@@ -27,10 +31,11 @@ import argparse
 import sys
 
 from rich.console import Console
-from wire import fanout
+from wire import crowd, fanout, startup
 from wire.contenders import CONTENDERS
 
-PARTS = ("one", "many")
+STEPS = [0.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 4000.0]
+PARTS = ("start", "one", "many", "crowd")
 
 
 def main() -> None:
@@ -43,15 +48,25 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=1000.0, help="where latency is measured")
     parser.add_argument("--rate-many", type=float, default=250.0, help="the same with many")
     parser.add_argument("--many", type=int, default=20, help="subscribers")
+    parser.add_argument("--nodes", type=int, default=50, help="of the crowd")
+    parser.add_argument("--topics", type=int, default=200, help="of the crowd")
+    parser.add_argument("--overlays", nargs="+", default=["spidercast", "vitis"])
+    parser.add_argument("--steps", type=float, nargs="+", default=STEPS, help="events a second")
     args = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 150)
     say = Console(stderr=True).print
+    if "start" in args.only:
+        console.print(startup.table(args.rounds, say))
     for part, subscribers, rate in (("one", 1, args.rate), ("many", args.many, args.rate_many)):
         if part in args.only:
             plan = fanout.Plan(args.sizes, args.seconds, args.rounds, rate)
             scores = fanout.measure(subscribers, plan, args.systems, say)
             console.print(fanout.table(subscribers, plan, scores))
             console.print(fanout.goals(subscribers, plan, scores))
+    if "crowd" in args.only:
+        steps = crowd.Plan(args.nodes, args.topics, 10, args.sizes[0], args.steps, 5.0)
+        found = {overlay: crowd.measure(overlay, steps, say) for overlay in args.overlays}
+        console.print(crowd.table(steps, found))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,12 @@ def make(round: int, number: int, padding: bytes) -> bytes:
     return _pack(round, number, _time_ns()) + padding
 
 
+def read(payload: bytes) -> tuple[int, int, int]:
+    """The round, the number and the time in nanoseconds."""
+    round, number, sent_ns = _unpack(payload)
+    return round, number, sent_ns
+
+
 def padding(size: int) -> bytes:
     return bytes(max(0, size - _HEAD.size))
 
