@@ -16,7 +16,6 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Codec, Event, Message
 from orbweaver.core.topics import TopicTable
 from orbweaver.net.cards import Card, make_card
-from orbweaver.net.connection import _PURPOSE, _ids
 from orbweaver.net.frames import (
     CONTROL,
     MESSAGES,
@@ -32,6 +31,7 @@ from orbweaver.net.frames import (
     messages_header,
     read_control,
 )
+from orbweaver.net.handshake import _PURPOSE, _ids
 from orbweaver.net.identity import Identity
 from orbweaver.net.seals import BatchSeal, SealBody, _name, _signed_part, event_hash
 from orbweaver.net.settings import split_address
