@@ -175,6 +175,8 @@ class Connection(asyncio.Protocol):
         self._owner.writable(self)
 
     def connection_lost(self, error: Exception | None) -> None:
+        if self.ended.done():
+            return
         self._transport = None
         self.open = False
         for timer in (self._deadline, self._waking):
@@ -182,8 +184,7 @@ class Connection(asyncio.Protocol):
                 timer.cancel()
         if not self.settled.done():
             self.settled.set_result(False)
-        if not self.ended.done():
-            self.ended.set_result(None)
+        self.ended.set_result(None)
         self._owner.closed(self)
 
     # -- for the owner
@@ -201,7 +202,11 @@ class Connection(asyncio.Protocol):
             return
         data = b"".join(parts)
         self._owner.counters.bytes_out += len(data)
-        self._transport.write(data)
+        try:
+            self._transport.write(data)
+        except RuntimeError:
+            # uvloop has been seen to close a transport without a word to us.
+            self._loop.call_soon(self.connection_lost, None)
 
     def retire(self) -> None:
         """Say that nothing more comes; the far end answers alike, and both close. What it has

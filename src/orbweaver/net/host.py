@@ -43,6 +43,9 @@ from orbweaver.records.live import LiveRecorder
 TIMER_AGAIN_MS = 1000
 WRITE_MAX = 1 << 20
 """Bytes written at once to one peer; the rest waits until they are gone."""
+CROWDED_REST_S = 0.02
+"""While a neighbour's queue is half full, we read no faster than a frame in this time: so
+who sends to us is slowed down before we have to drop, but never stopped by one slow reader."""
 CARDS_PER_S = 500.0
 """Contact cards out of datagrams that are checked in a second: each costs a signature."""
 STALLED_S = 1.0
@@ -286,6 +289,8 @@ class Host:
         peer = self.peers.known(connection.peer) if connection.peer is not None else None
         if peer is not None:
             peer.messages_in += count
+        if count and self.crowded():
+            connection.rest(CROWDED_REST_S)
 
     def control(self, connection: Connection, message: ControlMessage) -> None:
         self.tick()

@@ -72,7 +72,7 @@ class Settings(Params, frozen=True):
 
     window_events: Annotated[
         int, Meta(ge=0, description="events of each topic kept for those who missed them")
-    ] = 1000
+    ] = 10_000
     window_s: Annotated[float, Meta(gt=0, description="how long they are kept")] = 300.0
     window_bytes: Annotated[int, Meta(ge=0, description="memory for them in all, about")] = 64 << 20
     catch_up_s: Annotated[
