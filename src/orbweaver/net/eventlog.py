@@ -245,7 +245,10 @@ class EventLog:
         self._bytes += entry[4]
         if len(window.entries) > self._events_max:
             self._drop_oldest(window)
-            if len(self._order) > 2 * self._events + 1000:
+            oldest = self._order[0]
+            if oldest[0] < oldest[3].first:
+                self._order.popleft()
+            elif len(self._order) > 2 * self._events + 1000:
                 self._tidy()
         while self._bytes > self._bytes_max:
             number, _, _, window, _ = self._order.popleft()
