@@ -15,6 +15,7 @@ import msgspec
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Codec, Event, Message
 from orbweaver.core.topics import TopicTable
+from orbweaver.net import handshake
 from orbweaver.net.cards import Card, make_card
 from orbweaver.net.frames import (
     CONTROL,
@@ -31,7 +32,6 @@ from orbweaver.net.frames import (
     messages_header,
     read_control,
 )
-from orbweaver.net.handshake import _PURPOSE, _ids
 from orbweaver.net.identity import Identity
 from orbweaver.net.seals import BatchSeal, SealBody, _name, _signed_part, event_hash
 from orbweaver.net.settings import split_address
@@ -61,6 +61,8 @@ class Attacker:
         """What the node has said."""
         self.hello: Hello | None = None
         """The node's."""
+        self.calls = True
+        """It is who opened the connection."""
         self.closed = asyncio.Event()
         self._address = split_address(address)
         self._reading: asyncio.Task[None] | None = None
@@ -125,7 +127,9 @@ class Attacker:
     def prove(self, identity: Identity | None = None, nonce: bytes | None = None) -> Proof:
         assert self.hello is not None
         signer = identity or self.identity
-        signed = _PURPOSE + (nonce or self.hello.nonce) + _ids(self.me, self.hello.card.node)
+        signed = handshake._signed_part(
+            nonce or self.hello.nonce, self.calls, self.me, self.hello.card.node
+        )
         proof = Proof(signer.sign(signed))
         self.control(proof)
         return proof

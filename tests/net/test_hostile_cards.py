@@ -202,7 +202,7 @@ class Liar:
         spoken = Attacker(
             "127.0.0.1:1", self._ring.victim.settings.overlay, self.identity, self.card
         )
-        spoken.reader, spoken.writer = reader, writer
+        spoken.reader, spoken.writer, spoken.calls = reader, writer, False
         spoken.read_on()
         spoken.say_hello()
         try:

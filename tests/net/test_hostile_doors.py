@@ -19,6 +19,7 @@ from orbweaver.net.connection import HELLO_BYTES_MAX
 from orbweaver.net.frames import VERSION, Hello, Ping, Proof, control_frame
 from orbweaver.net.identity import Identity
 from tests.net.arena import MB, Growth, arena
+from tests.net.hostile import Attacker
 from tests.net.live import make_node, until
 from tests.net.tls_folders import lax
 
@@ -203,6 +204,28 @@ def test_a_wrong_proof_and_one_that_was_used_before() -> None:
     run(scenario)
 
 
+def test_nobody_stands_between_two_nodes_that_it_calls() -> None:
+    """It tells each that it is the other, and hands their words across."""
+
+    async def scenario() -> None:
+        async with arena() as ring:
+            async with make_node() as third:  # not connected with the victim
+                here = await ring.attacker().connect()
+                there = await Attacker(third.address).connect()
+                ring.attackers.append(there)
+                here.control(await there.wait_for(Hello))
+                there.control(await here.wait_for(Hello))
+                here.control(await there.wait_for(Proof))
+                there.control(await here.wait_for(Proof))
+                await here.is_cut_off()
+                await there.is_cut_off()
+                assert third.status().connections == 0
+                assert ring.counters.bad_handshakes == 1
+            await ring.check()
+
+    run(scenario)
+
+
 def test_the_nodes_own_words_sent_back() -> None:
     async def scenario() -> None:
         async with arena() as ring:
@@ -211,7 +234,7 @@ def test_the_nodes_own_words_sent_back() -> None:
             mirror.control(hello)
             mirror.control(await mirror.wait_for(Proof))
             await mirror.is_cut_off()
-            assert mirror.refusals == [peers.MYSELF]
+            assert ring.counters.bad_handshakes == 1
             await ring.check()
 
     run(scenario)

@@ -1,6 +1,6 @@
 import pytest
 
-from orbweaver.net.limits import Bucket
+from orbweaver.net.limits import Bucket, Sparing
 
 
 def test_a_burst_is_free_and_then_it_costs_time():
@@ -23,3 +23,28 @@ def test_who_goes_on_without_leave_runs_up_no_debt():
     assert not bucket.allow(1, 0.0)
     assert bucket.allow(1, 0.1)
     assert bucket.left(1000.0) == 20
+
+
+class Lines:
+    def __init__(self):
+        self.said = []
+
+    def warning(self, event, **facts):
+        self.said.append((event, facts))
+
+    exception = warning
+
+
+def test_what_peers_make_us_log_is_bounded(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr("orbweaver.net.limits.monotonic", lambda: now)
+    lines = Lines()
+    log = Sparing(lines)
+    for n in range(1000):
+        log.exception("failed", n=n) if n % 2 else log.warning("wrong", n=n)
+    assert len(lines.said) == Sparing.BURST
+    assert lines.said[1] == ("failed", {"n": 1})
+    now += 1.0
+    log.warning("wrong")
+    log.warning("wrong")
+    assert lines.said[-2:] == [("wrong", {"left_out": 950}), ("wrong", {})]

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Event
 from orbweaver.net.ordering import Ordered
 
@@ -260,3 +261,18 @@ def test_negative_numbers_are_late(seq):
     order = Ordered()
     assert order.offer(event(seq), 0) == []
     assert order.late == 1
+
+
+def test_what_waits_is_bounded_in_bytes():
+    order = Ordered(wait_ms=1000, first_ms=500, bytes_max=10_000)
+    out = []
+    for publisher in range(20):
+        for seq in range(1, 5):
+            out += order.offer(Event("t", NodeId(publisher), 0, seq, bytes(1000)), 0)
+            assert order._bytes <= 10_000
+    out += order.expire(10_000)
+    assert len(out) == 80, "nothing is lost by it"
+    assert order._bytes == 0
+    order.offer(Event("t", NodeId(99), 0, 5, bytes(1000)), 10_000)
+    order.drop_topic("t")
+    assert order._bytes == 0

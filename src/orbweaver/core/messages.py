@@ -82,7 +82,7 @@ class Carrier(Message, frozen=True, gc=False):
     nodes, without time on the wire, since no clocks are compared."""
 
 
-INTEREST_BYTES_MAX = 1 << 16
+INTEREST_BYTES_MAX = 1 << 15
 """Names of the topics that one node wants. Some dozens of interests go in one message, and
 the message has to go in one frame."""
 FEW = INTEREST_BYTES_MAX // (TOPIC_BYTES_MAX + 1)

@@ -122,7 +122,7 @@ class Connection(asyncio.Protocol):
         self._owner = owner
         self._loop = asyncio.get_running_loop()
         self._reader = FrameReader(HELLO_BYTES_MAX)
-        self._words = Handshake(owner.identity, owner.card, owner.settings)
+        self._words = Handshake(owner.identity, owner.card, owner.settings, ours)
         self._transport: asyncio.Transport | None = None
         self._deadline: asyncio.TimerHandle | None = None
         now = self._loop.time()

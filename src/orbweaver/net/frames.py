@@ -3,8 +3,9 @@
 A frame is a length of four bytes, a kind of one, and a body. The body of a MESSAGES frame
 is a msgpack array of overlay messages, all that one node has for another in one tick; that
 of a CONTROL frame is one of the structs below. A connection begins with a `Hello` from each
-side, and a `Proof` that the key in the other's card is its own; both in plain sight, so
-that without TLS an eavesdropper learns, but an impostor gains, nothing.
+side, and a `Proof` that the key in the other's card is its own. Without TLS all of it is in
+plain sight: who overhears a handshake cannot shake hands in another's name, but who stands
+on the way can change what is said afterwards, except for events, which are signed.
 """
 
 from __future__ import annotations

@@ -24,14 +24,14 @@ from orbweaver.core.messages import Carrier, Codec, Event, Message
 from orbweaver.core.topics import TopicTable
 from orbweaver.net.connection import KEPT_SEALS_MAX, UPKEEP_BURST, Connection
 from orbweaver.net.counters import Counters
-from orbweaver.net.limits import Bucket
+from orbweaver.net.limits import Bucket, Sparing
 from orbweaver.net.packing import FRAME_SOFT_MAX
 from orbweaver.net.seals import BatchSeal, SealChecker
 from orbweaver.net.settings import Settings
 
 HOPS_MAX = 1 << 10
 AGE_MS_MAX = 1 << 40
-UPKEEP_BYTES = 500
+UPKEEP_BYTES = 2000
 """Messages that weave the overlay count once for each so many bytes of them."""
 TOPICS_PER_S = 100.0
 """New names of topics that are remembered in a second, from everybody together, once a
@@ -59,6 +59,7 @@ class Gate:
         self.inside = inside
         """Public, so that tests can put delays and losses in between."""
         self._checker = SealChecker()
+        self.complaints = Sparing(log)
         self._sign = settings.sign
         self._new_topics = Bucket(TOPICS_PER_S, settings.topics_max / 4, 0.0)
         self._replay_ms = round(1000 * settings.replay_s)
@@ -130,7 +131,9 @@ class Gate:
             return
         # Nonsense that an overlay trusted. It is the peer's fault or ours; either way the node
         # goes on.
-        log.exception("message failed", kind=type(message).__name__, peer=f"{connection.peer:016x}")
+        self.complaints.exception(
+            "message failed", kind=type(message).__name__, peer=f"{connection.peer:016x}"
+        )
         connection.strike("a message that makes no sense")
 
     def _charge(
@@ -169,7 +172,7 @@ class Gate:
         except ProtocolError:
             raise
         except Exception:
-            log.exception("datagram failed", peer=f"{sender:016x}")
+            self.complaints.exception("datagram failed", peer=f"{sender:016x}")
             raise ProtocolError("a message that makes no sense") from None
 
     def wrong_with(self, event: Event, hops: int, age_ms: int) -> str | None:

@@ -24,8 +24,10 @@ _PURPOSE = b"orbweaver hello 1\0"
 
 
 class Handshake:
-    def __init__(self, identity: Identity, card: Card, settings: Settings) -> None:
+    def __init__(self, identity: Identity, card: Card, settings: Settings, ours: bool) -> None:
+        """`ours` if it is we who call."""
         self._identity = identity
+        self._ours = ours
         self._card = card
         self._settings = settings
         self._nonce = os.urandom(NONCE)
@@ -54,14 +56,17 @@ class Handshake:
 
             if peer_public_key(tls) != hello.card.key:
                 raise ProtocolError("the certificate is not that of the card")
-        signed = _PURPOSE + hello.nonce + _ids(self._identity.node, node)
+        signed = _signed_part(hello.nonce, self._ours, self._identity.node, node)
         return Proof(self._identity.sign(signed))
 
     def check_proof(self, proof: Proof, card: Card) -> None:
-        signed = _PURPOSE + self._nonce + _ids(card.node, self._identity.node)
+        signed = _signed_part(self._nonce, not self._ours, card.node, self._identity.node)
         if not verify(card.key, signed, proof.signature):
             raise ProtocolError("the key is not its own")
 
 
-def _ids(prover: NodeId, other: NodeId) -> bytes:
-    return prover.to_bytes(8, "big") + other.to_bytes(8, "big")
+def _signed_part(nonce: bytes, calls: bool, prover: NodeId, other: NodeId) -> bytes:
+    """Who calls is part of it: or somebody could call two nodes, tell each that it is the
+    other, and hand their proofs across."""
+    role = b"\1" if calls else b"\0"
+    return b"".join((_PURPOSE, nonce, role, prover.to_bytes(8, "big"), other.to_bytes(8, "big")))

@@ -271,7 +271,7 @@ class Host:
 
     def closed(self, connection: Connection) -> None:
         if connection.strikes and connection.peer is not None:
-            log.warning(
+            self.gate.complaints.warning(
                 "peer misbehaved", peer=f"{connection.peer:016x}", strikes=connection.strikes
             )
             if connection.misbehaved:
@@ -334,7 +334,7 @@ class Host:
             self.overlay.wake(timer)
         except Exception:
             # What a peer told may have got us here. Without its timers an overlay is dead.
-            log.exception("timer failed", timer=str(timer))
+            self.gate.complaints.exception("timer failed", timer=str(timer))
             if timer not in self._timers:
                 self.set_timer(timer, TIMER_AGAIN_MS)
 
@@ -410,9 +410,11 @@ class Host:
             data = self._codec.encode(message)
             if len(data) <= self._message_max:
                 return data
-            log.warning("message too large", kind=type(message).__name__, bytes=len(data))
+            self.gate.complaints.warning(
+                "message too large", kind=type(message).__name__, bytes=len(data)
+            )
         except Exception:
-            log.exception("message cannot be sent", kind=type(message).__name__)
+            self.gate.complaints.exception("message cannot be sent", kind=type(message).__name__)
         self.counters.dropped_control += 1
         return b""
 

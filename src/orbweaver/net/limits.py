@@ -1,6 +1,9 @@
-"""How much a peer may send: a bucket that fills at a steady rate."""
+"""How much a peer may send, and have us say of it: a bucket that fills at a steady rate."""
 
 from __future__ import annotations
+
+from time import monotonic
+from typing import Any
 
 
 class Bucket:
@@ -37,3 +40,29 @@ class Bucket:
         self._since = now
         self._tokens = min(self._burst, self._tokens + earned)
         return self._tokens
+
+
+class Sparing:
+    """A logger for what peers can make us log: some lines a second, and the rest is only
+    counted. The next line says how many were left out."""
+
+    PER_S, BURST = 2.0, 50.0
+
+    def __init__(self, log: Any) -> None:
+        self._log = log
+        self._bucket = Bucket(self.PER_S, self.BURST, monotonic())
+        self._left_out = 0
+
+    def warning(self, event: str, **facts: Any) -> None:
+        self._say("warning", event, facts)
+
+    def exception(self, event: str, **facts: Any) -> None:
+        self._say("exception", event, facts)
+
+    def _say(self, level: str, event: str, facts: dict[str, Any]) -> None:
+        if not self._bucket.allow(1, monotonic()):
+            self._left_out += 1
+            return
+        if self._left_out:
+            facts["left_out"], self._left_out = self._left_out, 0
+        getattr(self._log, level)(event, **facts)

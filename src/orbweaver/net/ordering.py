@@ -43,13 +43,17 @@ class Ordered:
         first_ms: int = 500,
         events_max: int = 1000,
         streams_max: int = 100_000,
+        bytes_max: int = 64 << 20,
     ) -> None:
         """`events_max` is for each publisher and topic: beyond it, the oldest gap is given
-        up. Beyond `streams_max` the one that has been silent for longest is forgotten."""
+        up. Beyond `streams_max` the one that has been silent for longest is forgotten. When
+        payloads of more than `bytes_max` wait in all, who adds to them waits no longer."""
         self._wait_ms = wait_ms
         self._first_ms = min(first_ms, wait_ms)
         self._events_max = events_max
         self._streams_max = streams_max
+        self._bytes_max = bytes_max
+        self._bytes = 0
         self._lines: OrderedDict[Key, Line] = OrderedDict()
         self._timers: list[tuple[int, Key]] = []
         self.skipped = 0
@@ -109,7 +113,8 @@ class Ordered:
     def drop_topic(self, topic: Topic) -> None:
         """Forget all of a topic, and what waits for it."""
         for key in [key for key in self._lines if key[1] == topic]:
-            del self._lines[key]
+            line = self._lines.pop(key)
+            self._bytes -= sum(len(event.payload) for event, _ in line.held.values())
 
     # -- inside
 
@@ -122,8 +127,10 @@ class Ordered:
                 return
             self._give_out(line, out)
         else:
-            held.setdefault(seq, (event, now))
-            if len(held) > self._events_max:
+            if seq not in held:
+                held[seq] = (event, now)
+                self._bytes += len(event.payload)
+            while held and (len(held) > self._events_max or self._bytes > self._bytes_max):
                 self._skip(line, out)
         self._set_timer(key, line)
         if line.due is not None and line.due <= now:
@@ -141,7 +148,9 @@ class Ordered:
         held, seq = line.held, line.next_seq
         assert seq is not None
         while seq in held:
-            out.append(held.pop(seq)[0])
+            event, _ = held.pop(seq)
+            self._bytes -= len(event.payload)
+            out.append(event)
             seq += 1
         line.next_seq = seq
 

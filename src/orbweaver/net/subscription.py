@@ -32,9 +32,12 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
 
 
 class Subscription:
-    """Iterate over it. It holds so many events as its `buffer`; a reader that falls further
-    behind loses the oldest, is told how many (`Delivery.missed`, `missed` in all), and
-    disturbs nobody else. Leaving a `with` block, or `close`, ends it."""
+    """Iterate over it. It holds so many events as its `buffer`, as far as they take no more
+    than `BYTES_MAX`; a reader that falls further behind loses the oldest, is told how many
+    (`Delivery.missed`, `missed` in all), and disturbs nobody else. Leaving a `with` block, or
+    `close`, ends it."""
+
+    BYTES_MAX = 64 << 20
 
     def __init__(
         self,
@@ -51,6 +54,7 @@ class Subscription:
         self.order = order
         """Puts events of one publisher in order, if asked for."""
         self._buffer: deque[tuple[Event, int]] = deque()
+        self._bytes = 0
         self._room = buffer
         self._lost = 0
         self._closed = closed
@@ -77,6 +81,7 @@ class Subscription:
             finally:
                 self._waiting = None
         event, hops = self._buffer.popleft()
+        self._bytes -= len(event.payload)
         missed, self._lost = self._lost, 0
         return Delivery(
             event.topic, event.payload, event.publisher, event.epoch, event.seq, hops, missed
@@ -113,8 +118,10 @@ class Subscription:
     def offer(self, event: Event, hops: int, now: int) -> None:
         if self.order is None:
             buffer = self._buffer
-            if len(buffer) < self._room and self._waiting is None:
+            size = self._bytes + len(event.payload)
+            if len(buffer) < self._room and size <= self.BYTES_MAX and self._waiting is None:
                 buffer.append((event, hops))  # nearly always
+                self._bytes = size
             else:
                 self._append(event, hops)
             return
@@ -137,8 +144,9 @@ class Subscription:
 
     def _append(self, event: Event, hops: int) -> None:
         buffer = self._buffer
-        if len(buffer) >= self._room:
-            buffer.popleft()
+        self._bytes += len(event.payload)
+        while buffer and (len(buffer) >= self._room or self._bytes > self.BYTES_MAX):
+            self._bytes -= len(buffer.popleft()[0].payload)
             self._lose()
         buffer.append((event, hops))
         if self._waiting is not None:
