@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import math
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ import structlog
 from orbweaver.metrics.averages import mean
 from orbweaver.overlays.catalog import find
 from orbweaver.records.files import check_file, whole_file
+from orbweaver.study.claims import slope
 from orbweaver.testing.agreement.deployed import Deployed
 from orbweaver.testing.agreement.figures import (
     FIGURES,
@@ -57,6 +59,7 @@ OVERLAYS: dict[str, dict[str, Any]] = {
     "opt": TABLE,
     "ring-per-topic": {},
 }
+LATENCY = next(i for i, figure in enumerate(FIGURES) if figure.name == "mean latency, ms")
 NOTES: dict[str, str] = {}
 """Of what does not agree: overlay and figure -> why."""
 
@@ -78,6 +81,15 @@ class Found(msgspec.Struct, frozen=True):
 
     def compared(self) -> list[Comparison]:
         return compare(self.simulated, [live.values for live in self.deployed])
+
+    def latency_if_never_late(self) -> float:
+        """Where the line through latency over lateness, of all runs in real time whether or
+        not they count, meets a machine that is never late; nan with too few of them."""
+        runs = [*self.deployed, *self.discarded]
+        late, latency = [r.late_ms for r in runs], [r.values[LATENCY] for r in runs]
+        if len(runs) < 4:
+            return math.nan
+        return mean(latency) - slope(late, latency) * mean(late)
 
 
 def deployed(play: Play) -> Live:
@@ -166,12 +178,17 @@ def page(found: Sequence[Found], machine: str) -> str:
         "is what a busy machine adds to the latency. A run counts if it was late by no more "
         f"than {LATE_MS:g} ms; it is repeated up to {TRIES} times, and where too few were good "
         "the least late ones count. Caught up are deliveries that came out of a neighbour's "
-        "window rather than through the overlay.",
+        "window rather than through the overlay. The last columns have the latency that a line "
+        "through all these runs, counted or not, gives for a machine that is never late, "
+        "beside the simulated one.",
         _table(
-            ["overlay", "late, ms", "late in runs that did not count, ms", "caught up"],
+            ["overlay", "late, ms", "late in runs that did not count, ms", "caught up",
+             "latency if never late, ms", "simulated, ms"],
             [
                 [o.overlay, _listed(o.deployed), _listed(o.discarded),
-                 str(sum(live.pulled for live in o.deployed))]
+                 str(sum(live.pulled for live in o.deployed)),
+                 _told(o.latency_if_never_late()),
+                 _told(mean([values[LATENCY] for values in o.simulated]))]
                 for o in found
             ],
         ),
@@ -213,6 +230,10 @@ def _notes(found: Sequence[Found]) -> list[str]:
 
 def _listed(runs: Sequence[Live]) -> str:
     return ", ".join(f"{live.late_ms:.1f}" for live in runs)
+
+
+def _told(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.1f}"
 
 
 def _band(share: float, least: float) -> str:

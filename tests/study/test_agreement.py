@@ -152,7 +152,13 @@ def test_the_page_says_what_does_not_agree_and_why(
     row = "| opt | mean latency, ms | 100.0 ±0.0 | 118.0 (118.0 to 118.0) | +18.0 % | 10.0 % |"
     assert f"{row} **do not agree** | +8.0 % |" in page
     assert "- **opt, mean latency, ms.** Slow sockets." in page
-    assert "| opt | 0.5, 0.5 | 9.0 | 14 |" in page
+    assert "| opt | 0.5, 0.5 | 9.0 | 14 | - | 100.0 |" in page
+
+
+def test_what_a_late_machine_adds_is_taken_off(study: ModuleType) -> None:
+    runs = [study.Live((8.0, 1.0, 2.0, 100.0 + 6 * late, 20.0), late, 0) for late in (1, 2, 5, 8)]
+    found = study.Found("opt", [], runs[:2], [], runs[2:])
+    assert found.latency_if_never_late() == pytest.approx(100.0)
 
 
 @pytest.mark.parametrize(
