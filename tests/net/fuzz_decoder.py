@@ -37,7 +37,6 @@ with atheris.instrument_imports(include=["orbweaver"]):
     from orbweaver.core.params import build, describe
     from orbweaver.core.seeds import generator
     from orbweaver.core.topics import Interest, TopicTable
-    from orbweaver.net import gate as gate_module
     from orbweaver.net.counters import Counters
     from orbweaver.net.frames import (
         CONTROL,
@@ -64,7 +63,7 @@ HONEST, LIAR = NodeId(2), NodeId(3)
 
 
 class Failed:
-    """In place of the gate's log: what it has to log is a crash here."""
+    """In place of the gate's log: what it has to complain of is a crash here."""
 
     def __getattr__(self, level: str) -> Any:
         def note(event: str, **facts: Any) -> None:
@@ -73,9 +72,6 @@ class Failed:
                 raise error
 
         return note
-
-
-gate_module.log = Failed()
 
 
 class Outbox:
@@ -145,6 +141,7 @@ class World:
             make_settings({"overlay": name, "sign": sign}), self.codec, self.topics, Counters(),
             self.overlay.receive,
         )  # fmt: skip
+        self.gate.complaints = Failed()  # type: ignore[assignment]
         self.connections = {node: Connection(node) for node in (HONEST, LIAR)}
         self.inputs = 0
 

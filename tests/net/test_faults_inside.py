@@ -1,0 +1,68 @@
+"""Mistakes of an overlay, perhaps because of what a peer told it, do not stop a node."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from orbweaver.core.ids import NodeId
+from orbweaver.core.topics import NOTHING
+from orbweaver.gossip.cyclon import Shuffle
+from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.gossip.maintenance import Leave
+from orbweaver.net import host as host_module
+from tests.net.arena import arena
+from tests.net.live import until
+
+
+@pytest.mark.parametrize("overlay", ["spidercast", "vitis"])
+def test_a_timer_that_fails_is_set_again(overlay: str) -> None:
+    async def scenario() -> None:
+        async with arena(overlay) as ring:
+            inside: Any = ring.victim.host.overlay
+            wake, failed = inside.wake, []
+
+            def fail(timer: Any) -> None:
+                if timer not in failed:
+                    failed.append(timer)
+                    raise ZeroDivisionError(str(timer))
+                wake(timer)
+
+            inside.wake = fail
+            await until(lambda: len(failed) >= (3 if overlay == "spidercast" else 1))
+            await asyncio.sleep(2 * host_module.TIMER_AGAIN_MS / 1000 / 10)
+            assert {line[1] for line in ring.logs.failures} == {"timer failed"}
+            ring.logs.lines.clear()
+            await ring.check()
+
+    asyncio.run(scenario())
+
+
+def test_a_message_that_cannot_be_sent_takes_no_other_along() -> None:
+    async def scenario() -> None:
+        async with arena(frame_bytes_max=4096) as ring:
+            inside = ring.victim.host
+            friend = ring.friend.host.me
+            heard: list[Any] = []
+            through = ring.friend.host.gate.inside
+
+            def listen(sender: NodeId, message: Any) -> None:
+                heard.append(message)
+                through(sender, message)
+
+            ring.friend.host.gate.inside = listen
+            large = tuple(Descriptor(NodeId(n), NOTHING, 1, 0) for n in range(2000))
+            for bad in (Leave(2**70), Leave(object()), Shuffle(large)):  # type: ignore[arg-type]
+                inside.send(friend, bad)
+            inside.send(friend, Leave(77))
+            await until(lambda: Leave(77) in heard)
+            assert ring.counters.dropped_control == 3
+            said = [line[1] for line in ring.logs.lines]
+            assert said.count("message cannot be sent") == 2
+            assert said.count("message too large") == 1
+            ring.logs.lines.clear()
+            await ring.check()
+
+    asyncio.run(scenario())
