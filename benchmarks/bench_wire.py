@@ -63,6 +63,8 @@ def main() -> None:
             scores = fanout.measure(subscribers, plan, args.systems, say)
             console.print(fanout.table(subscribers, plan, scores))
             console.print(fanout.goals(subscribers, plan, scores))
+    if {"one", "many"} & set(args.only):
+        console.print(fanout.manners())
     if "crowd" in args.only:
         steps = crowd.Plan(args.nodes, args.topics, 10, args.sizes[0], args.steps, 5.0)
         found = {overlay: crowd.measure(overlay, steps, say) for overlay in args.overlays}

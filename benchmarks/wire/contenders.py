@@ -37,7 +37,7 @@ class Contender:
         return ""
 
 
-OURS = "publish waits; a relay drops the oldest, which is asked for again"
+OURS = "publish waits; relays slow down who sends, then drop the oldest, which is asked for again"
 CONTENDERS = (
     Contender("bare node", "bare", "publish waits for the slowest"),
     Contender("unsigned", "orbweaver_nodes", OURS, {"sign": False}),

@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.table import Table
 
-from wire.session import Failed, Worker
+from wire.process import Failed, Worker
 
 Say = Callable[[str], None]
 PATIENCE_S = 20.0

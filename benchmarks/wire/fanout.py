@@ -10,7 +10,8 @@ from statistics import median
 from rich.table import Table
 
 from wire.contenders import CONTENDERS, Contender
-from wire.session import Failed, Result, session
+from wire.process import Failed
+from wire.session import Result, session
 
 Say = Callable[[str], None]
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -131,6 +132,15 @@ def table(subscribers: int, plan: Plan, scores: Scores) -> Table:
         f"{CORES} cores that nobody else uses; CPU us: for each message published (pub, broker) "
         f"or delivered (sub); latency at {plan.rate:g} messages a second"
     )
+    return made
+
+
+def manners() -> Table:
+    made = Table(title="When a receiver is too slow")
+    made.add_column("system")
+    made.add_column("what happens")
+    for contender in CONTENDERS:
+        made.add_row(contender.name, contender.slow)
     return made
 
 

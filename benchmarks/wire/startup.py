@@ -10,7 +10,7 @@ from statistics import median
 
 from rich.table import Table
 
-from wire.session import Worker
+from wire.process import Worker
 
 IDLE_S = 5.0
 CODE = """
