@@ -271,3 +271,39 @@ def test_after_losses_and_healing_everybody_has_everything_once(kinds, size, see
     for me, node in enumerate(net.nodes):
         got = sorted((publisher, seq) for publisher, seq, _ in node.got())
         assert got == sorted((p, s) for p, s in published if p != me)
+
+
+def test_who_feeds_a_node_is_not_pruned_though_another_is_first_with_some():
+    net = Net(3, (0, 1), (0, 2), (1, 2))
+    reader = net.nodes[2]
+    first = [Event("t", 0, 0, seq) for seq in range(4)]
+    # Over queues that do not drain alike, each of two neighbours is first with some.
+    reader.receive(0, Push(first[0], 1, 0))
+    reader.receive(1, Push(first[1], 2, 0))
+    reader.receive(1, Push(first[0], 2, 0))
+    reader.receive(0, Push(first[1], 1, 0))
+    lazy = reader._lazy.get("t", {})
+    assert not {0, 1} <= set(lazy), "nobody is left who pushes"
+
+
+def test_a_copy_that_came_a_shorter_way_is_preferred():
+    net = Net(3, (0, 1), (0, 2), (1, 2))
+    reader = net.nodes[2]
+    event = Event("t", 0, 0, 0)
+    reader.receive(1, Push(event, 2, 0))
+    reader.receive(0, Push(event, 1, 0))
+    assert 0 not in reader._lazy.get("t", {})
+    reader.receive(1, Push(event, 2, 0))
+    assert 1 in reader._lazy["t"]
+
+
+def test_who_goes_on_pushing_over_a_lazy_link_is_told_again(monkeypatch):
+    monkeypatch.setattr(Dissemination, "REMIND", 3)
+    net = Net(3, (0, 1), (0, 2), (1, 2))
+    reader = net.nodes[2]
+    event = Event("t", 0, 0, 0)
+    reader.receive(0, Push(event, 1, 0))
+    for _ in range(7):
+        reader.receive(1, Push(event, 2, 0))
+    told = [message for to, message in reader.outbox.sent if to == 1 and message == Prune("t")]
+    assert len(told) == 3

@@ -7,6 +7,12 @@ its link lazy (PRUNE); an announced event that does not come makes the announcer
 eager again and pulls the event (GRAFT). What remains eager is a spanning tree of the
 topic's subscribers, found by the first events and mended when links go.
 
+Plumtree prunes whoever brings a copy. When events follow each other faster than queues
+drain, two neighbours are each first with some of them, and pruning both would leave nobody
+who pushes. So a node remembers who *feeds* it, the last that brought something new, or a copy
+that had come a shorter way, over an eager link; it never prunes that one, nor anybody while
+there is none.
+
 Events of one (publisher, epoch, topic) are numbered, so that any later sign of a stream
 shows what is missing of it. After a burst the newest numbers are announced once more over
 all links, so that the last event is not lost in silence; and to a new link, so that what
@@ -107,6 +113,8 @@ class Dissemination:
     PULL_PER_MS = 8
     """How fast so many may be expected to come."""
     TRIES_MAX = 6
+    REMIND = 256
+    """Copies over a lazy link after which its far end is told again."""
     RELAY_AGE_MS = 10_000
     """Events this young are pulled even by those who want them only to pass them on: while
     an overlay forms, the way to a subscriber may lead over a node that came later."""
@@ -131,7 +139,9 @@ class Dissemination:
         self._next_seq: dict[Topic, int] = {}
         self._streams: dict[StreamId, Stream] = {}
         self._cache = EventCache(self.CACHE_SIZE, self.YOUNG_MS)
-        self._lazy: dict[Topic, set[NodeId]] = {}
+        self._lazy: dict[Topic, dict[NodeId, int]] = {}
+        """Topic -> the lazy links, and how many copies still came over each."""
+        self._feeder: dict[Topic, NodeId] = {}
         self._to_announce: dict[NodeId, dict[StreamId, int]] = {}
         self._to_summarise: dict[StreamId, int] = {}
         self._missing: dict[tuple[StreamId, int], Missing] = {}
@@ -158,6 +168,7 @@ class Dissemination:
         self._subscribed_at.pop(topic, None)
         self._cache.drop_topic(topic)
         self._lazy.pop(topic, None)
+        self._feeder.pop(topic, None)
         for stream, seq in [k for k in self._missing if k[0][2] == topic]:
             self._give_up(stream, seq)
 
@@ -184,7 +195,7 @@ class Dissemination:
 
     def peer_down(self, peer: NodeId) -> None:
         for lazy in self._lazy.values():
-            lazy.discard(peer)
+            lazy.pop(peer, None)
         self._to_announce.pop(peer, None)
 
     # -- messages: `handlers` has a function for each
@@ -203,13 +214,17 @@ class Dissemination:
             stream.skip_below(seq - self.CACHE_SIZE)
         # Nearly always it is the next one.
         if (seq != stream.next_seq and stream.seen(seq)) or event.publisher == self._me:
-            self._on_copy(sender, topic)
+            self._on_copy(sender, message)
             return
         if self._missing and (looked_for := self._found(key, seq)) is not None:
             stream.skip_below(looked_for.floor)
         stream.settle(seq)
-        if self._lazy:
-            self._make_eager(topic, sender)
+        lazy = self._lazy.get(topic)
+        if lazy is None or sender not in lazy:
+            self._feeder[topic] = sender
+        elif not self._is_fed(topic):
+            del lazy[sender]
+            self._feeder[topic] = sender
         now = self._outbox.now()
         since = self._subscribed_at.get(topic)
         # Not what was published before the subscription.
@@ -221,10 +236,28 @@ class Dissemination:
             if self._note_missing(key, seq - 1, sender):
                 self._arm_graft(now)
 
-    def _on_copy(self, sender: NodeId, topic: Topic) -> None:
-        if sender in self._peers and sender not in self._lazy.get(topic, ()):
+    def _on_copy(self, sender: NodeId, message: Push) -> None:
+        event = message.event
+        topic = event.topic
+        if sender not in self._peers or self._feeder.get(topic) == sender:
+            return
+        lazy = self._lazy.get(topic)
+        if lazy is not None and sender in lazy:
+            # Some were on their way when it was pruned; more mean that it does not know.
+            lazy[sender] += 1
+            if lazy[sender] % self.REMIND == 0:
+                self._outbox.send(sender, Prune(topic))
+            return
+        held = self._cache.get(event.stream, event.seq)
+        if held is not None and message.hops < held.hops:
+            self._feeder[topic] = sender
+        elif event.publisher == self._me or self._is_fed(topic):
             self._make_lazy(topic, sender)
             self._outbox.send(sender, Prune(topic))
+
+    def _is_fed(self, topic: Topic) -> bool:
+        feeder = self._feeder.get(topic)
+        return feeder in self._peers and feeder not in self._lazy.get(topic, ())
 
     def on_announce(self, sender: NodeId, message: Announce) -> None:
         noted = False
@@ -448,15 +481,15 @@ class Dissemination:
         """What was pushed over the link before may have been lost: announce it."""
         if not self._cares(topic):
             return
-        lazy = self._lazy.setdefault(topic, set())
+        lazy = self._lazy.setdefault(topic, {})
         if peer not in lazy:
-            lazy.add(peer)
+            lazy[peer] = 0
             for stream, held in self._cache.newest(topic).items():
                 self._announce_soon(peer, stream, held.event.seq)
 
     def _make_eager(self, topic: Topic, peer: NodeId) -> None:
         if topic in self._lazy:
-            self._lazy[topic].discard(peer)
+            self._lazy[topic].pop(peer, None)
 
     handlers: ClassVar[dict[type[Message], Callable[[Dissemination, NodeId, Any], None]]] = {
         Push: on_push,

@@ -38,7 +38,7 @@ from orbweaver.net.settings import Settings
 
 STRIKES_MAX = 20
 """Things that no correct peer does, before we close."""
-WRITE_HIGH = 1 << 20
+WRITE_HIGH = 64 << 10
 TOLD_CARDS_MAX, TOLD_SEALS_MAX = 4096, 64
 """How much we assume that the far end remembers of what it was told on this connection."""
 KEPT_SEALS_MAX = 2 * TOLD_SEALS_MAX
@@ -147,6 +147,11 @@ class Connection(asyncio.Protocol):
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
             # All messages of a tick are written at once; waiting for more gains nothing.
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            # Left alone, the kernel keeps megabytes. What waits there is late without anybody
+            # knowing; in our own queues it is counted, and slows down who publishes.
+            size = self._owner.settings.socket_bytes
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
         self.heard = self.used = self._loop.time()
         settings = self._owner.settings
         self._deadline = self._loop.call_later(settings.handshake_s, self._too_slow)

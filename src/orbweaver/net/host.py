@@ -43,9 +43,12 @@ from orbweaver.records.live import LiveRecorder
 TIMER_AGAIN_MS = 1000
 WRITE_MAX = 1 << 20
 """Bytes written at once to one peer; the rest waits until they are gone."""
-CROWDED_REST_S = 0.02
-"""While a neighbour's queue is half full, we read no faster than a frame in this time: so
-who sends to us is slowed down before we have to drop, but never stopped by one slow reader."""
+CROWDED, PACKED = 0.125, 0.5
+"""How full the fullest queue of events is when we begin to read more slowly, and very slowly:
+so who sends to us is slowed down before we have to drop, but never stopped by one slow
+neighbour of ours."""
+REST_S, PACKED_REST_S = 0.02, 0.5
+"""Time for a frame then."""
 CARDS_PER_S = 500.0
 """Contact cards out of datagrams that are checked in a second: each costs a signature."""
 STALLED_S = 1.0
@@ -289,8 +292,8 @@ class Host:
         peer = self.peers.known(connection.peer) if connection.peer is not None else None
         if peer is not None:
             peer.messages_in += count
-        if count and self.crowded():
-            connection.rest(CROWDED_REST_S)
+        if count and (fullness := self.fullness()) > CROWDED:
+            connection.rest(REST_S if fullness < PACKED else PACKED_REST_S)
 
     def control(self, connection: Connection, message: ControlMessage) -> None:
         self.tick()
@@ -306,13 +309,16 @@ class Host:
     def links(self) -> Collection[NodeId]:
         return self.overlay.links() if self.running else ()
 
-    def crowded(self) -> bool:
-        """Some neighbour's queue of events is half full."""
-        messages, size = self.settings.queue_messages // 2, self.settings.queue_bytes // 2
-        return any(
-            (len(peer.queue.data) > messages or peer.queue.bytes > size) and self._reads(peer)
-            for peer in self.peers
+    def fullness(self) -> float:
+        """Of the fullest queue of events to any peer: 1 is when it drops."""
+        messages, size = self.settings.queue_messages, self.settings.queue_bytes
+        return max(
+            (max(len(p.queue.data) / messages, p.queue.bytes / size) for p in self.peers),
+            default=0.0,
         )
+
+    def crowded(self) -> bool:
+        return self.fullness() > CROWDED
 
     def queued(self) -> int:
         """Messages that wait for peers."""

@@ -15,7 +15,7 @@ from orbweaver.net.frames import Cards, Seals, control_frame, messages_header
 from orbweaver.net.outqueue import Parcel
 from orbweaver.net.seals import BatchSeal
 
-FRAME_SOFT_MAX = 256 << 10
+FRAME_SOFT_MAX = 64 << 10
 """Frames are closed at this size; one message may still make a larger one."""
 SEALS_TOGETHER = TOLD_SEALS_MAX // 2
 """More before the events they are for would make the far end forget the first again."""

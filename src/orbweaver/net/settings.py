@@ -81,8 +81,16 @@ class Settings(Params, frozen=True):
 
     queue_messages: Annotated[
         int, Meta(ge=1, description="messages waiting for one peer, of events and of upkeep each")
-    ] = 20_000
+    ] = 8192
     queue_bytes: Annotated[int, Meta(ge=1, description="payload waiting for one peer")] = 32 << 20
+    socket_bytes: Annotated[
+        int,
+        Meta(
+            ge=4096,
+            description="buffer of the kernel for each connection and direction; more for fast "
+            "links over long distances",
+        ),
+    ] = 64 << 10
     when_full: Annotated[
         Literal["wait", "drop"],
         Meta(
