@@ -45,7 +45,7 @@ async def survives(
     with Growth() as growth:
         flooding = asyncio.create_task(attacker.flood(chunks, SECONDS))
         while not flooding.done():
-            await ring.exchange(5)
+            await ring.exchange(20)  # on a busy machine: the attacker shares our processor
             await asyncio.sleep(0.01)
         assert flooding.result() > 0
         await ring.check()
@@ -158,7 +158,8 @@ def test_a_flood_of_genuine_events(overlay: str, spread: str) -> None:
             yield control_frame(Seals((seal,))) + frame(attacker, messages)
 
     async def scenario() -> None:
-        async with arena(overlay) as ring:
+        # Not ten times as fast as usual, or what is said again each cycle fills the queues.
+        async with arena(overlay, tempo=2.0, queue_messages=20_000) as ring:
             attacker = await ring.member()
             await survives(ring, attacker, chunks(attacker), 120 * MB)
             assert ring.victim._log.sizes()["events"] <= 200 * ring.victim._log.sizes()["topics"]
