@@ -15,6 +15,7 @@ from orbweaver.net.cards import make_card
 from orbweaver.net.connection import TOLD_CARDS_MAX, TOLD_SEALS_MAX
 from orbweaver.net.counters import Counters
 from orbweaver.net.frames import MESSAGES, Cards, FrameReader, Seals, read_control
+from orbweaver.net.gate import SEVERAL_BYTES_MAX
 from orbweaver.net.identity import Identity
 from orbweaver.net.outqueue import UPKEEP_MAX, OutQueue, Parcel
 from orbweaver.net.packing import FRAME_SOFT_MAX, SEALS_TOGETHER, pack
@@ -178,6 +179,7 @@ def test_never_more_seals_ahead_than_the_far_end_keeps():
 
 
 def test_frames_are_closed_before_they_grow_too_large():
+    assert FRAME_SOFT_MAX + 5 < SEVERAL_BYTES_MAX, "or nobody would read them"
     size = FRAME_SOFT_MAX // 3
     read = frames(a_connection(), *(push(n, size) for n in range(7)))
     assert [len(messages) for messages in read] == [2, 2, 2, 1]

@@ -221,7 +221,8 @@ class Dissemination:
         stream.settle(seq)
         lazy = self._lazy.get(topic)
         if lazy is None or sender not in lazy:
-            self._feeder[topic] = sender
+            if self._feeder.get(topic) != sender and self._cares(topic):
+                self._feeder[topic] = sender
         elif not self._is_fed(topic):
             del lazy[sender]
             self._feeder[topic] = sender
@@ -249,7 +250,7 @@ class Dissemination:
                 self._outbox.send(sender, Prune(topic))
             return
         held = self._cache.get(event.stream, event.seq)
-        if held is not None and message.hops < held.hops:
+        if held is not None and message.hops < held.hops and self._cares(topic):
             self._feeder[topic] = sender
         elif event.publisher == self._me or self._is_fed(topic):
             self._make_lazy(topic, sender)

@@ -25,12 +25,13 @@ from orbweaver.core.topics import TopicTable
 from orbweaver.net.connection import KEPT_SEALS_MAX, UPKEEP_BURST, Connection
 from orbweaver.net.counters import Counters
 from orbweaver.net.limits import Bucket, Sparing
-from orbweaver.net.packing import FRAME_SOFT_MAX
 from orbweaver.net.seals import BatchSeal, SealChecker
 from orbweaver.net.settings import Settings
 
 HOPS_MAX = 1 << 10
 AGE_MS_MAX = 1 << 40
+SEVERAL_BYTES_MAX = 256 << 10
+"""Frames of more than one message are smaller than this."""
 UPKEEP_BYTES = 2000
 """Messages that weave the overlay count once for each so many bytes of them."""
 TOPICS_PER_S = 100.0
@@ -111,7 +112,7 @@ class Gate:
     def _read(self, connection: Connection, body: memoryview, now: float) -> list[Message]:
         # Many messages in a large frame would keep everybody else waiting.
         if bytes(body[:1]) != b"\xdd" or (
-            len(body) > FRAME_SOFT_MAX + 5 and int.from_bytes(body[1:5], "big") > 1
+            len(body) > SEVERAL_BYTES_MAX and int.from_bytes(body[1:5], "big") > 1
         ):
             raise ProtocolError(f"a frame of {len(body)} bytes that should have been several")
         codec, known = self._codec, len(self._topics)

@@ -310,10 +310,15 @@ class Host:
         return self.overlay.links() if self.running else ()
 
     def fullness(self) -> float:
-        """Of the fullest queue of events to any peer: 1 is when it drops."""
+        """Of the fullest queue of events to any peer that reads: 1 is when it drops. Who has
+        read nothing for a while would stop everybody, and whoever wanted that could."""
         messages, size = self.settings.queue_messages, self.settings.queue_bytes
         return max(
-            (max(len(p.queue.data) / messages, p.queue.bytes / size) for p in self.peers),
+            (
+                max(len(p.queue.data) / messages, p.queue.bytes / size)
+                for p in self.peers
+                if p.queue.data and self._reads(p)
+            ),
             default=0.0,
         )
 
