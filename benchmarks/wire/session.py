@@ -12,8 +12,9 @@ from typing import Any
 from wire.broker import Broker
 from wire.process import PATIENCE_S, Failed, Worker, free_port
 
-REPORT_S = 20.0
-"""How long a subscriber waits for what is missing before it says that it is lost."""
+QUIET_S = 15.0
+"""After so long without anything new, what is missing is lost."""
+REPORT_S = 300.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,8 +97,8 @@ class Session:
         self.publisher.order(do="round", round=self._round, size=size, seconds=seconds, rate=rate)
         sent = self.publisher.hear(PATIENCE_S + seconds)
         for worker in self.subscribers:
-            worker.order(do="report", expect=sent["sent"], patience_s=REPORT_S)
-        reports = [worker.hear() for worker in self.subscribers]
+            worker.order(do="report", expect=sent["sent"], patience_s=QUIET_S)
+        reports = [worker.hear(REPORT_S) for worker in self.subscribers]
         counters: dict[str, int] = {}
         for report in (sent, *reports):
             for name, value in report.get("counters", {}).items():

@@ -43,10 +43,17 @@ def _answer(tally: Tally, also: Callable[[], dict[str, Any]]) -> None:
             cpu = time.process_time()
             tell(probed=tally.probed)
         elif order["do"] == "report":
-            deadline = time.monotonic() + order["patience_s"]
-            while tally.got < order["expect"] and time.monotonic() < deadline:
-                time.sleep(0.02)
+            _await(tally, order["expect"], order["patience_s"])
             tell(**tally.facts(), cpu_s=time.process_time() - cpu, **also())
+
+
+def _await(tally: Tally, expect: int, patience_s: float) -> None:
+    """Until all is here, or nothing has come for so long."""
+    got, since = tally.got, time.monotonic()
+    while tally.got < expect and time.monotonic() - since < patience_s:
+        if tally.got != got:
+            got, since = tally.got, time.monotonic()
+        time.sleep(0.02)
 
 
 class Round:
