@@ -52,11 +52,7 @@ def simulate(
 class Simulation:
     """Plays a scenario in a world."""
 
-    def __init__(
-        self, scenario: Scenario, seed: int, overlay: type[Overlay], lives: int | None = None
-    ) -> None:
-        """`lives` is another seed for the chance that nodes have of their own, while all
-        around them, from interests to publications, stays as `seed` has it."""
+    def __init__(self, scenario: Scenario, seed: int, overlay: type[Overlay]) -> None:
         params = build(overlay.Params, scenario.params, f"overlay '{overlay.name}'")
         scenario = msgspec.structs.replace(scenario, params=differing(params))
         self.scenario = scenario
@@ -72,7 +68,6 @@ class Simulation:
         if any_faults(scenario.faults):
             faults = Faults(scenario.faults, self.workload.nodes, self._chance("faults"))
         course = scenario.course()
-        lives = seed if lives is None else lives
         self.world = World(
             self.workload.nodes,
             overlay,
@@ -80,7 +75,7 @@ class Simulation:
             topics=topics,
             latency=make_latency(scenario.latency, labels, self._chance("latency")),
             recorder=Recorder(rows=scenario.run.records == "rows"),
-            node_seed=lambda node, life: node_seed(course, lives, node, life),
+            node_seed=lambda node, life: node_seed(course, seed, node, life),
             contacts=scenario.run.contacts,
             contact_chance=self._chance("contacts"),
             faults=faults,

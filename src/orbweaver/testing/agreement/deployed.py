@@ -27,7 +27,7 @@ from orbweaver.net.settings import Settings
 from orbweaver.records import Records
 from orbweaver.records.gather import Gathered, gather
 from orbweaver.records.live import LiveRecorder, wall_clock_ms
-from orbweaver.testing.agreement.play import Play
+from orbweaver.testing.agreement.play import JOIN_MS, Play
 
 AFTER_S = 3.0
 """The nodes go on for so long after the end, so that the counts of the end are written."""
@@ -61,6 +61,7 @@ class Deployed:
                 self._start_ms = self._clock_ms()
                 start = loop.time()
                 for number in range(len(play.interests)):
+                    await asyncio.sleep(start + number * JOIN_MS / 1000 - loop.time())
                     await self._join(number)
                 payload = bytes(play.scenario.publish.payload_bytes)
                 for time_ms, number, topic in play.publications:
