@@ -157,3 +157,39 @@ def test_who_has_said_too_much_is_heard_again_when_some_of_it_has_come(monkeypat
     push(reader, 1)
     announce(reader, 2000)
     assert set(reader._missing_of[STREAM]) == set(range(2, limit + 2))
+
+
+def late_by_itself(net, seq, late_ms):
+    """Announced to node 1 by 2, and pushed by 0 so much later."""
+    announce(net.nodes[1], seq)
+    net.run(late_ms)
+    push(net.nodes[1], seq)
+
+
+def test_where_events_come_late_by_themselves_they_are_waited_for():
+    net = Net(3, (0, 1), (1, 2))
+    net.lose(Graft)
+    late_by_itself(net, 0, late_ms=300)
+    net.carried()
+    late_by_itself(net, 1, late_ms=500)
+    assert net.carried(Graft) == []
+    assert net.nodes[1]._patience_ms == 1000
+
+
+def test_but_not_for_ever_and_not_when_they_come_in_time_again():
+    net = Net(3, (0, 1), (1, 2))
+    reader = net.nodes[1]
+    late_by_itself(net, 0, late_ms=1500)
+    assert reader._patience_ms == Dissemination.PATIENCE_MS_MAX
+    for seq in range(1, 20):
+        late_by_itself(net, seq, late_ms=10)
+        net.run(Dissemination.SUMMARY_MS)
+    assert reader._patience_ms == GRAFT_MS
+
+
+def test_an_answer_to_our_asking_is_no_reason_to_wait_longer():
+    net = Net(3, (0, 1), (1, 2))
+    announce(net.nodes[1], 0)
+    net.run(GRAFT_MS + 90)
+    push(net.nodes[1], 0, sender=2)
+    assert net.nodes[1]._patience_ms == GRAFT_MS

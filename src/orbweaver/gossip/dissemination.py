@@ -80,9 +80,10 @@ class Prune(Message, frozen=True, gc=False, tag="prune"):
 class Missing:
     """An event known to exist: whom to ask, and how often we have."""
 
-    __slots__ = ("asked", "due", "floor", "holders")
+    __slots__ = ("asked", "due", "floor", "holders", "since")
 
-    def __init__(self, due: int, holder: NodeId, floor: int) -> None:
+    def __init__(self, since: int, due: int, holder: NodeId, floor: int) -> None:
+        self.since = since
         self.due = due
         self.holders = [holder]
         self.floor = floor
@@ -99,7 +100,9 @@ class Dissemination:
     ANNOUNCE_MS = 20
     """Announcements of this long go into one message."""
     GRAFT_MS = 100
-    """How long an announced event may take to come by itself before it is pulled."""
+    """How long an announced event may take to come by itself before it is pulled, at least:
+    where they come later, it is twice as long as they took, up to the limit."""
+    PATIENCE_MS_MAX = 2000
     SUMMARY_MS = 1000
     """How long after an event all links are told the newest numbers, twice."""
     SUMMARY_ROUNDS = 2
@@ -151,6 +154,7 @@ class Dissemination:
         """How many of them are looked for because of each peer."""
         self._shown: dict[StreamId, dict[NodeId, int]] = {}
         """Up to which number each peer has shown a stream of which events are looked for."""
+        self._patience_ms = self.GRAFT_MS
         self._dues: list[tuple[int, tuple[StreamId, int]]] = []
         """A heap of when they are due, with some that are so no longer."""
 
@@ -218,6 +222,8 @@ class Dissemination:
             return
         if self._missing and (looked_for := self._found(key, seq)) is not None:
             stream.skip_below(looked_for.floor)
+            if sender not in looked_for.asked:
+                self._be_patient(self._outbox.now() - looked_for.since)
         stream.settle(seq)
         lazy = self._lazy.get(topic)
         if lazy is None or sender not in lazy:
@@ -255,6 +261,12 @@ class Dissemination:
         elif event.publisher == self._me or self._is_fed(topic):
             self._make_lazy(topic, sender)
             self._outbox.send(sender, Prune(topic))
+
+    def _be_patient(self, late_ms: int) -> None:
+        """An event that was looked for has come by itself. To pull such events would only make
+        work where there is too much of it."""
+        if 2 * late_ms > self._patience_ms:
+            self._patience_ms = min(2 * late_ms, self.PATIENCE_MS_MAX)
 
     def _is_fed(self, topic: Topic) -> bool:
         feeder = self._feeder.get(topic)
@@ -319,6 +331,7 @@ class Dissemination:
                 self._outbox.send(peer, Announce(tuple(signs)))
 
     def _summarise(self) -> None:
+        self._patience_ms = max(self.GRAFT_MS, self._patience_ms // 2)
         recent = list(self._to_summarise.items())
         self._to_summarise = {s: rounds - 1 for s, rounds in recent if rounds > 1}
         newest = [(s, self._streams[s].highest()) for s, _ in recent if s in self._streams]
@@ -348,7 +361,7 @@ class Dissemination:
                 # Given up for now; the next sign of the stream brings it up again.
                 self._give_up(stream, seq)
                 continue
-            missing.due = now + self.GRAFT_MS * tries + pause_ms
+            missing.due = now + self._patience_ms * tries + pause_ms
             heappush(self._dues, (missing.due, key))
             holder = holders[(tries - 1) % len(holders)]
             missing.asked.append(holder)
@@ -415,7 +428,8 @@ class Dissemination:
         anything more is to be looked for now."""
         if key[0] == self._me or self._told_by.get(holder, 0) >= self.MISSING_OF_PEER:
             return False
-        due = self._outbox.now() + self.GRAFT_MS
+        now = self._outbox.now()
+        due = now + self._patience_ms
         stream = self._streams.get(key)
         window = self.CACHE_SIZE if stream is None else self.PULL_MAX
         floor = seq - window + 1
@@ -430,7 +444,7 @@ class Dissemination:
                     break
                 self._told_by[holder] = told + 1
                 self._missing_of.setdefault(key, {})[gap] = None
-                self._missing[key, gap] = Missing(due, holder, floor)
+                self._missing[key, gap] = Missing(now, due, holder, floor)
                 heappush(self._dues, (due, (key, gap)))
             elif holder not in missing.holders:
                 missing.holders.append(holder)
