@@ -38,8 +38,6 @@ TOPICS_PER_S = 100.0
 """New names of topics that are remembered in a second, from everybody together, once a
 quarter of the table has been filled at leisure."""
 
-_SPREADS = ("data", "repair")
-
 log = structlog.get_logger()
 
 
@@ -92,22 +90,31 @@ class Gate:
                     continue
             elif message.purpose != "repair":
                 upkeep += 1
-                spent -= thread_time()
+                spent += self._weave(connection, peer, message, upkeep)
+                if not connection.alive:
+                    break
+                continue
             try:
                 inside(peer, message)
             except Exception as error:
                 self._blame(connection, message, error)
                 if not connection.alive:
                     break
-            if message.purpose not in _SPREADS:
-                spent += thread_time()
-                if upkeep > self._upkeep_max:
-                    counters.bad_messages += 1
-                    connection.strike("more upkeep at once than any node needs")
-                    if not connection.alive:
-                        break
         self._charge(connection, body, messages, upkeep, spent, now)
         return len(messages)
+
+    def _weave(self, connection: Connection, peer: NodeId, message: Message, count: int) -> float:
+        """A message of upkeep, so many of its frame; and the time that it took."""
+        if count > self._upkeep_max:
+            self._counters.bad_messages += 1
+            connection.strike("more upkeep at once than any node needs")
+            return 0.0
+        began = thread_time()
+        try:
+            self.inside(peer, message)
+        except Exception as error:
+            self._blame(connection, message, error)
+        return thread_time() - began
 
     def _read(self, connection: Connection, body: memoryview, now: float) -> list[Message]:
         # Many messages in a large frame would keep everybody else waiting.
