@@ -20,6 +20,7 @@ from orbweaver.gossip.profiles import Profile, Proposal
 from orbweaver.gossip.relays import Relay
 from orbweaver.gossip.tasked_mesh import Heartbeat
 from orbweaver.gossip.tman import Exchange
+from orbweaver.net import peers
 from orbweaver.net.connection import STRIKES_MAX
 from orbweaver.net.frames import CONTROL, MESSAGES
 from orbweaver.overlays.catalog import OVERLAYS
@@ -138,6 +139,23 @@ def test_a_frame_that_stops_in_the_middle() -> None:
             gone.raw((1 * MB).to_bytes(4, "big") + b"\1\xdd" + bytes(1000))
             gone.writer.transport.abort()
             await ring.check()
+
+    run(scenario)
+
+
+def test_many_frames_that_do_not_end(monkeypatch: Any) -> None:
+    monkeypatch.setattr(peers, "UNREAD_MAX", 10 * MB)
+
+    async def scenario() -> None:
+        async with arena(dead_s=60.0, idle_s=60.0) as ring:
+            for _ in range(8):
+                attacker = await ring.member()
+                attacker.raw((4 * MB).to_bytes(4, "big") + b"\1\xdd" + bytes(3 * MB))
+                await attacker.drain()
+            await until(lambda: sum(a.closed.is_set() for a in ring.attackers) >= 5)
+            await until(lambda: sum(c.unread for c in ring.victim.host.peers._all) <= 10 * MB)
+            await ring.check()
+            assert ring.victim.neighbours() == [ring.friend.id]
 
     run(scenario)
 

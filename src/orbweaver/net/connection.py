@@ -199,6 +199,11 @@ class Connection(asyncio.Protocol):
         """It is neither closed nor about to be."""
         return self._transport is not None and not self._transport.is_closing()
 
+    @property
+    def unread(self) -> int:
+        """Bytes of a frame that has not come to its end."""
+        return len(self._reader)
+
     def say(self, message: Control) -> None:
         self.write((control_frame(message),))
 

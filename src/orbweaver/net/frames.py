@@ -151,6 +151,10 @@ class FrameReader:
         """Bytes that must have come before there is anything to do: otherwise a large frame
         that comes in many small pieces would be copied for each of them."""
 
+    def __len__(self) -> int:
+        """Bytes that wait for the rest of their frame."""
+        return len(self._rest)
+
     def feed(self, data: bytes) -> Iterator[tuple[int, memoryview]]:
         """(kind, body) of each whole frame. A body is valid until the next is asked for."""
         if self._rest:

@@ -39,6 +39,8 @@ CALLS_MAX = 32
 """Calls under way at once, to those whom we have reached before, and to others."""
 WAITING_MAX = 256
 """Peers that wait to be called; others are given up at once."""
+UNREAD_MAX = 64 << 20
+"""Bytes of frames that have not come to their end, over all connections."""
 SHORT_S = 2.0
 SHORT_MAX = 6
 """A connection that did not last so long counts as a call that failed; after so many of
@@ -289,6 +291,7 @@ class Peers:
         """Once a second: ask the silent, cut off the dead and the stalled, close the idle."""
         now = self._loop.time()
         settings = self._owner.settings
+        self._bound_unread()
         for connection in list(self._all):
             peer = self._peers.get(connection.peer) if connection.peer is not None else None
             stalled = connection.paused_since
@@ -304,6 +307,16 @@ class Peers:
                     connection.retire()
             elif now - connection.heard > settings.ping_s:
                 connection.ping()
+
+    def _bound_unread(self) -> None:
+        unread = sum(connection.unread for connection in self._all)
+        if unread > UNREAD_MAX:
+            for connection in sorted(self._all, key=lambda known: -known.unread):
+                log.warning("large frames that do not end", bytes=unread)
+                connection.abort()
+                unread -= connection.unread
+                if unread <= UNREAD_MAX:
+                    return
 
     def abort(self) -> None:
         """End every connection without a word, as if the process had been killed."""
