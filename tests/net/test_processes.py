@@ -27,7 +27,7 @@ def test_killed_while_events_flow(overlay: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("overlay", TOTAL)
 def test_fifty_of_whom_a_third_is_killed(overlay: str, tmp_path: Path) -> None:
-    asyncio.run(kill_a_third(overlay, tmp_path, nodes=50, seconds=10.0))
+    asyncio.run(kill_a_third(overlay, tmp_path, nodes=50, seconds=8.0))
 
 
 @pytest.mark.parametrize(
