@@ -25,7 +25,6 @@ class Counters:
     messages_out: int = _counter("overlay messages sent")
     bytes_in: int = _counter("bytes received over TCP")
     bytes_out: int = _counter("bytes sent over TCP")
-    control_bytes_out: int = _counter("of the encoded messages sent, bytes that carry no event")
     datagrams_in: int = _counter("datagrams received")
     datagrams_out: int = _counter("datagrams sent")
 
