@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 import pytest
@@ -93,9 +93,9 @@ def test_a_crash_is_silent_and_who_comes_back_is_the_same(cluster: NetCluster) -
     host = cluster._lives[1].node.host
     inside = host.gate.inside
 
-    def listen(sender: NodeId, message: Message) -> None:
-        heard.append(type(message).__name__)
-        inside(sender, message)
+    def listen(sender: NodeId, messages: Sequence[Message]) -> None:
+        heard.extend(type(message).__name__ for message in messages)
+        inside(sender, messages)
 
     host.gate.inside = listen
     cluster.crash(0)

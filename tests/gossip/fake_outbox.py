@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Event, Message
+from orbweaver.core.messages import Carrier, Event, Message
 from orbweaver.core.overlay import Context, Timer
 from orbweaver.core.seeds import generator, sample
 from orbweaver.core.topics import Interest, TopicTable
@@ -49,8 +49,8 @@ class FakeOutbox:
     def cancel_timer(self, timer: Timer) -> None:
         self.timers.pop(timer, None)
 
-    def deliver(self, event: Event, hops: int) -> None:
-        self.delivered.append((event, hops))
+    def deliver(self, message: Carrier) -> None:
+        self.delivered.append((message.event, message.hops))
 
     def link_up(self, peer: NodeId) -> None:
         assert peer not in self.links, f"link to {peer} came up twice"

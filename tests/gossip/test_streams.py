@@ -3,7 +3,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbweaver.core.messages import Event
-from orbweaver.gossip.streams import GAPS_MAX, EventCache, Held, Stream
+from orbweaver.gossip.cache import EventCache, Held
+from orbweaver.gossip.streams import GAPS_MAX, Stream
 
 seqs = st.lists(st.integers(0, 40))
 
@@ -100,7 +101,7 @@ def test_a_peer_cannot_keep_us_busy_by_naming_a_huge_number():
 
 
 def put(cache, entry):
-    cache.put(entry, entry.event.stream)
+    cache.put([entry], entry.event.stream)
 
 
 def held(topic="t", publisher=1, seq=0, epoch=0):

@@ -95,7 +95,7 @@ class Arena:
 
     def delivered(self) -> list[bytes]:
         """What has come at the victim besides."""
-        waiting = [event.payload for event, _ in self.at_victim._buffer]
+        waiting = [message.event.payload for message in self.at_victim._buffer]
         return self.evil + [payload for payload in waiting if not payload.startswith(b"honest")]
 
     at_victim: Subscription

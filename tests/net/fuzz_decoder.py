@@ -32,7 +32,7 @@ with atheris.instrument_imports(include=["orbweaver"]):
 
     from orbweaver.core.errors import ProtocolError
     from orbweaver.core.ids import NodeId
-    from orbweaver.core.messages import Codec, Event, Message, Seal
+    from orbweaver.core.messages import Carrier, Codec, Message, Seal
     from orbweaver.core.overlay import Context
     from orbweaver.core.params import build, describe
     from orbweaver.core.seeds import generator
@@ -98,7 +98,7 @@ class Outbox:
     def cancel_timer(self, timer: Any) -> None:
         self.timers.pop(timer, None)
 
-    def deliver(self, event: Event, hops: int) -> None: ...
+    def deliver(self, message: Carrier) -> None: ...
     def link_up(self, peer: NodeId) -> None: ...
     def link_down(self, peer: NodeId) -> None: ...
 

@@ -48,9 +48,9 @@ def test_a_message_that_cannot_be_sent_takes_no_other_along() -> None:
             heard: list[Any] = []
             through = ring.friend.host.gate.inside
 
-            def listen(sender: NodeId, message: Any) -> None:
-                heard.append(message)
-                through(sender, message)
+            def listen(sender: NodeId, messages: Any) -> None:
+                heard.extend(messages)
+                through(sender, messages)
 
             ring.friend.host.gate.inside = listen
             large = tuple(Descriptor(NodeId(n), NOTHING, 1, 0) for n in range(2000))

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbweaver.core.ids import NodeId
-from orbweaver.core.messages import Event
+from orbweaver.core.messages import Carrier, Event
 from orbweaver.net.ordering import Ordered
 
 WAIT = 5000
@@ -11,11 +11,11 @@ FIRST = 500
 
 
 def event(seq, publisher=1, epoch=0, topic="t"):
-    return Event(topic, publisher, epoch, seq)
+    return Carrier(Event(topic, publisher, epoch, seq), 1, 0)
 
 
-def seqs(events):
-    return [e.seq for e in events]
+def seqs(messages):
+    return [m.event.seq for m in messages]
 
 
 def started(*offered, **limits):
@@ -85,7 +85,7 @@ def test_all_that_is_due_is_given_out():
     order.offer(event(5, publisher=2), 1)
     order.offer(event(7, topic="u"), 2)
     given_out = order.expire(1 + WAIT)
-    assert sorted((e.publisher, e.topic, e.seq) for e in given_out) == [
+    assert sorted((m.event.publisher, m.event.topic, m.event.seq) for m in given_out) == [
         (1, "t", 2),
         (1, "u", 7),
         (2, "t", 5),
@@ -147,7 +147,7 @@ def test_what_waits_is_not_lost_by_what_is_expected():
 def test_a_new_epoch_comes_after_all_of_the_old_one():
     order = started(2, 5)
     out = order.offer(event(0, epoch=9), 10)
-    assert [(e.epoch, e.seq) for e in out] == [(0, 2), (0, 5), (9, 0)]
+    assert [(m.event.epoch, m.event.seq) for m in out] == [(0, 2), (0, 5), (9, 0)]
     assert order.skipped == 3
     assert order.offer(event(1), 11) == []
     assert order.late == 1
@@ -192,7 +192,7 @@ def test_beyond_so_many_streams_the_most_silent_is_forgotten_and_loses_nothing()
     for publisher, seq in [(2, 0), (1, 0), (1, 2), (2, 1)]:
         order.offer(event(seq, publisher), 0)
     out = order.offer(event(0, publisher=3), 0)
-    assert [(e.publisher, e.seq) for e in out] == [(1, 2), (3, 0)]
+    assert [(m.event.publisher, m.event.seq) for m in out] == [(1, 2), (3, 0)]
     assert order.due() is None
     assert order.expire(10 * WAIT) == []
 
@@ -202,7 +202,7 @@ def test_a_dropped_topic_waits_for_nothing():
     order.offer(event(0, topic="u"), 0)
     order.offer(event(2, topic="u"), 0)
     order.drop_topic("t")
-    assert [e.topic for e in order.expire(WAIT)] == ["u"]
+    assert [m.event.topic for m in order.expire(WAIT)] == ["u"]
 
 
 arrivals = st.lists(
@@ -232,6 +232,7 @@ def test_it_never_reorders_never_repeats_and_never_waits_too_long(offers, room, 
             assert order.due() is None or now < order.due() <= now + 100
     out += order.expire(now + 100)
     assert order.due() is None
+    out = [message.event for message in out]
     for publisher in (1, 2):
         given_out = [(e.epoch, e.seq) for e in out if e.publisher == publisher]
         assert given_out == sorted(set(given_out))
@@ -268,11 +269,11 @@ def test_what_waits_is_bounded_in_bytes():
     out = []
     for publisher in range(20):
         for seq in range(1, 5):
-            out += order.offer(Event("t", NodeId(publisher), 0, seq, bytes(1000)), 0)
+            out += order.offer(Carrier(Event("t", NodeId(publisher), 0, seq, bytes(1000)), 1, 0), 0)
             assert order._bytes <= 10_000
     out += order.expire(10_000)
     assert len(out) == 80, "nothing is lost by it"
     assert order._bytes == 0
-    order.offer(Event("t", NodeId(99), 0, 5, bytes(1000)), 10_000)
+    order.offer(Carrier(Event("t", NodeId(99), 0, 5, bytes(1000)), 1, 0), 10_000)
     order.drop_topic("t")
     assert order._bytes == 0

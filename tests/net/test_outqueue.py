@@ -17,7 +17,7 @@ from orbweaver.net.counters import Counters
 from orbweaver.net.frames import MESSAGES, Cards, FrameReader, Seals, read_control
 from orbweaver.net.gate import SEVERAL_BYTES_MAX
 from orbweaver.net.identity import Identity
-from orbweaver.net.outqueue import UPKEEP_MAX, OutQueue, Parcel
+from orbweaver.net.outqueue import UPKEEP_MAX, OutQueue, wrap
 from orbweaver.net.packing import FRAME_SOFT_MAX, SEALS_TOGETHER, pack
 from orbweaver.net.seals import Sealer
 
@@ -39,7 +39,7 @@ def taken(queue: OutQueue, bytes_max: int = 1 << 20) -> list[Message]:
 def put_all(*messages: Message, messages_max: int = 100, bytes_max: int = 1000):
     queue, counters = OutQueue(), Counters()
     for message in messages:
-        queue.put(Parcel(message), messages_max, bytes_max, counters)
+        queue.put(wrap(message), messages_max, bytes_max, counters)
     return queue, counters
 
 
@@ -93,7 +93,7 @@ def test_upkeep_that_nobody_reads_is_bounded_and_taken_in_lots():
 
 def test_a_message_to_many_is_encoded_once():
     calls = []
-    parcel = Parcel(push(0))
+    parcel = wrap(push(0))
     for _ in range(3):
         queue = OutQueue()
         queue.put(parcel, 10, 1000, Counters())
@@ -110,7 +110,7 @@ def a_connection() -> SimpleNamespace:
 
 def frames(connection, *messages: Message) -> list[object]:
     """What the far end reads: control messages, and lists of overlay messages."""
-    parcels = [Parcel(message) for message in messages]
+    parcels = [wrap(message) for message in messages]
     for parcel in parcels:
         parcel.encode(CODEC.encode)
     data = b"".join(pack(parcels, connection, CARDS.get))

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, ClassVar, Protocol
 
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Event, Message
+from orbweaver.core.messages import Carrier, Event, Message
 from orbweaver.core.params import Params
 from orbweaver.core.topics import Interest, TopicTable
 
@@ -33,7 +33,10 @@ class Outbox(Protocol):
 
     def set_timer(self, timer: Timer, delay_ms: int) -> None: ...
     def cancel_timer(self, timer: Timer) -> None: ...
-    def deliver(self, event: Event, hops: int) -> None: ...
+    def deliver(self, message: Carrier) -> None:
+        """Give the application the event that a message brought."""
+        ...
+
     def link_up(self, peer: NodeId) -> None: ...
     def link_down(self, peer: NodeId) -> None: ...
 
@@ -144,6 +147,12 @@ class Overlay(ABC):
 
     @abstractmethod
     def receive(self, sender: NodeId, message: Message) -> None: ...
+
+    def receive_all(self, sender: NodeId, messages: Sequence[Carrier]) -> None:
+        """Events that came from one peer together, in this order. An overlay for which that
+        is less work may take them together."""
+        for message in messages:
+            self.receive(sender, message)
 
     @abstractmethod
     def wake(self, timer: Timer) -> None: ...

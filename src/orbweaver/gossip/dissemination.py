@@ -25,7 +25,7 @@ makes a node ask and settles nothing, and what is remembered of what peers say i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any, ClassVar
 
@@ -35,7 +35,8 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, Event, Message, Purpose, StreamId
 from orbweaver.core.overlay import Context
 from orbweaver.core.topics import Interest
-from orbweaver.gossip.streams import AGE_SLACK_MS, EventCache, Held, Stream
+from orbweaver.gossip.cache import EventCache, Held
+from orbweaver.gossip.streams import AGE_SLACK_MS, Stream
 
 
 class Push(Carrier, frozen=True, gc=False, tag="push"):
@@ -183,7 +184,7 @@ class Dissemination:
         key = (self._me, self._epoch, topic)
         stream = self._streams.get(key) or self._new_stream(key)
         stream.settle(seq)
-        self._spread(Held(event, 0, 0, self._outbox.now()), key, None)
+        self._spread([Held(event, 0, 0, self._outbox.now())], key, None)
         return event
 
     def peer_up(self, peer: NodeId, interest: Interest) -> None:
@@ -236,12 +237,48 @@ class Dissemination:
         since = self._subscribed_at.get(topic)
         # Not what was published before the subscription.
         if since is not None and message.age_ms <= now - since + AGE_SLACK_MS:
-            self._outbox.deliver(event, message.hops)
-        self._spread(Held(event, message.hops, message.age_ms, now), key, sender)
+            self._outbox.deliver(message)
+        self._spread([Held(event, message.hops, message.age_ms, now)], key, sender)
         if stream.next_seq <= seq and self._cares(topic):
             stream.skip_below(seq - self.PULL_MAX)
             if self._note_missing(key, seq - 1, sender):
                 self._arm_graft(now)
+
+    def on_pushes(self, sender: NodeId, messages: Sequence[Push]) -> None:
+        """The same for several, in order. When events follow each other fast they nearly
+        always are the next of their stream, from whom they have come before; then there is
+        nothing to find out, and all of them are taken together."""
+        at = 0
+        while at < len(messages):
+            event = messages[at].event
+            key = (event.publisher, event.epoch, event.topic)
+            stream = self._streams.get(key)
+            end = at + 1
+            if (
+                stream is not None
+                and stream.next_seq == event.seq
+                and not (stream.ahead or self._missing)
+                and self._feeder.get(event.topic) == sender
+                and sender not in self._lazy.get(event.topic, ())
+                and event.publisher != self._me
+            ):
+                end = _end_of_run(messages, at)
+            if end - at > 1:
+                self._on_run(sender, messages[at:end], key)
+            else:
+                self.on_push(sender, messages[at])
+            at = end
+
+    def _on_run(self, sender: NodeId, run: Sequence[Push], key: StreamId) -> None:
+        self._streams[key].next_seq += len(run)
+        now = self._outbox.now()
+        since = self._subscribed_at.get(key[2])
+        if since is not None:
+            oldest = now - since + AGE_SLACK_MS
+            for message in run:
+                if message.age_ms <= oldest:
+                    self._outbox.deliver(message)
+        self._spread([Held(m.event, m.hops, m.age_ms, now) for m in run], key, sender)
 
     def _on_copy(self, sender: NodeId, message: Push) -> None:
         event = message.event
@@ -382,21 +419,22 @@ class Dissemination:
         stream = self._streams[key] = Stream()
         return stream
 
-    def _spread(self, held: Held, stream: StreamId, source: NodeId | None) -> None:
-        event = held.event
-        self._cache.put(held, stream)
-        bit = self._topic_mask(event.topic)
-        lazy = self._lazy.get(event.topic, ())
-        push: Push | None = None
+    def _spread(self, run: Sequence[Held], stream: StreamId, source: NodeId | None) -> None:
+        """Events of one stream, which follow each other."""
+        self._cache.put(run, stream)
+        topic = stream[2]
+        bit = self._topic_mask(topic)
+        lazy = self._lazy.get(topic, ())
+        pushes: list[Push] = []
         for peer, interest in self._peers.items():
             if peer == source or not interest.mask & bit:
                 continue
             if peer in lazy:
-                self._announce_soon(peer, stream, event.seq)
+                self._announce_soon(peer, stream, run[-1].event.seq)
             else:
-                if push is None:
-                    push = Push(event, held.hops + 1, held.age_ms)
-                self._outbox.send(peer, push)
+                pushes = pushes or [Push(held.event, held.hops + 1, held.age_ms) for held in run]
+                for push in pushes:
+                    self._outbox.send(peer, push)
         if not self._to_summarise:
             self._outbox.set_timer(self.TIMER_SUMMARY, self.SUMMARY_MS)
         self._to_summarise[stream] = self.SUMMARY_ROUNDS
@@ -513,3 +551,20 @@ class Dissemination:
         Gone: on_gone,
         Prune: on_prune,
     }
+
+
+def _end_of_run(messages: Sequence[Push], at: int) -> int:
+    """Up to where events of the same stream follow each other without a gap."""
+    first = messages[at].event
+    topic, publisher, epoch, seq = first.topic, first.publisher, first.epoch, first.seq
+    for end in range(at + 1, len(messages)):
+        event = messages[end].event
+        seq += 1
+        if (
+            event.seq != seq
+            or event.topic != topic
+            or event.publisher != publisher
+            or event.epoch != epoch
+        ):
+            return end
+    return len(messages)

@@ -157,7 +157,7 @@ class Flood:
         known.hops, known.age_ms = message.hops, message.age_ms
         known.since = self._context.outbox.now()
         if self._wants(event.topic, message.age_ms):
-            self._context.outbox.deliver(event, message.hops)
+            self._context.outbox.deliver(message)
         for peer in known.pulls:
             self._hand_over(peer, known)
         known.pulls.clear()

@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId, Topic, check_topic
-from orbweaver.core.messages import Event, Message
+from orbweaver.core.messages import Carrier, Event, Message
 from orbweaver.core.overlay import Context, InterestView, Timer
 from orbweaver.core.params import Params
 from orbweaver.core.seeds import below
@@ -23,7 +23,7 @@ from orbweaver.core.topics import NOTHING, Interest
 from orbweaver.gossip.cyclon import Cyclon, Shuffle, ShuffleReply
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.dispatch import DispatchingOverlay, Handler
-from orbweaver.gossip.dissemination import Dissemination
+from orbweaver.gossip.dissemination import Dissemination, Push
 from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.views import PartialView
 
@@ -124,6 +124,9 @@ class Mesh(DispatchingOverlay):
             self._published[check_topic(topic)] = None
             self._interest_changed()
         return self.dissemination.publish(topic, payload)
+
+    def receive_all(self, sender: NodeId, messages: Sequence[Carrier]) -> None:
+        self.dissemination.on_pushes(sender, cast("Sequence[Push]", messages))
 
     def wake(self, timer: Timer) -> None:
         if timer == Heartbeats.TIMER:

@@ -14,7 +14,7 @@ from random import Random
 from time import thread_time
 
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Event
+from orbweaver.core.messages import Carrier, Event
 from orbweaver.core.seeds import pick, sample
 from orbweaver.gossip.streams import AGE_SLACK_MS
 from orbweaver.net.connection import Connection
@@ -51,7 +51,7 @@ class CatchUp:
         host: Host,
         log: EventLog,
         since: Mapping[Topic, int],
-        deliver: Callable[[Event, int, int], None],
+        deliver: Callable[[Carrier], None],
         now: Callable[[], float],
         chance: Random,
     ) -> None:
@@ -151,7 +151,7 @@ class CatchUp:
                 connection.strike(wrong)
             return
         self._got[peer] = self._got.get(peer, 0) + 1
-        self._deliver(event, 1, message.age_ms)
+        self._deliver(Carrier(event, 1, message.age_ms))
 
     def _answer(self, connection: Connection, event: Event, age_ms: int) -> list[bytes]:
         frames = []

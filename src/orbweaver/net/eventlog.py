@@ -238,17 +238,17 @@ class EventLog:
         self._drop_if_empty(known.window)
 
     def _keep(self, entry: Entry) -> None:
-        window = entry[3]
-        window.entries.append(entry)
-        self._order.append(entry)
+        entries, order = entry[3].entries, self._order
+        entries.append(entry)
+        order.append(entry)
         self._events += 1
         self._bytes += entry[4]
-        if len(window.entries) > self._events_max:
-            self._drop_oldest(window)
-            oldest = self._order[0]
+        if len(entries) > self._events_max:
+            self._drop_oldest(entry[3])
+            oldest = order[0]
             if oldest[0] < oldest[3].first:
-                self._order.popleft()
-            elif len(self._order) > 2 * self._events + 1000:
+                order.popleft()
+            elif len(order) > 2 * self._events + 1000:
                 self._tidy()
         while self._bytes > self._bytes_max:
             number, _, _, window, _ = self._order.popleft()

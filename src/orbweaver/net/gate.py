@@ -13,7 +13,7 @@ without a word: or somebody could have honest nodes cut each other off.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import thread_time
 
 import structlog
@@ -48,9 +48,9 @@ class Gate:
         codec: Codec,
         topics: TopicTable,
         counters: Counters,
-        inside: Callable[[NodeId, Message], None],
+        inside: Callable[[NodeId, Sequence[Message]], None],
     ) -> None:
-        """`inside` gets what is sound."""
+        """`inside` gets what is sound: one message, or several that carry events."""
         self._settings = settings
         self._codec = codec
         self._topics = topics
@@ -67,8 +67,6 @@ class Gate:
 
     def messages(self, connection: Connection, body: memoryview, now: float) -> int:
         """A frame of overlay messages, and how many they are; `now` in seconds of the loop."""
-        peer = connection.peer
-        assert peer is not None
         counters = self._counters
         try:
             messages = self._read(connection, body, now)
@@ -77,43 +75,49 @@ class Gate:
             connection.strike(str(error))
             return 0
         counters.messages_in += len(messages)
-        inside, upkeep, spent = self.inside, 0, 0.0
+        upkeep, spent = 0, 0.0
+        events: list[Message] = []
+        """Sound, and not yet inside: all that follow each other go in together."""
         for message in messages:
             if message.carries:
                 carrier: Carrier = message  # type: ignore[assignment]
                 wrong = self.wrong_with(carrier.event, carrier.hops, carrier.age_ms)
-                if wrong is not None:
-                    if wrong:
-                        connection.strike(wrong)
-                    if not connection.alive:
-                        break
+                if wrong is None:
+                    events.append(carrier)
                     continue
-            elif message.purpose != "repair":
-                upkeep += 1
-                spent += self._weave(connection, peer, message, upkeep)
-                if not connection.alive:
-                    break
-                continue
-            try:
-                inside(peer, message)
-            except Exception as error:
-                self._blame(connection, message, error)
-                if not connection.alive:
-                    break
+                if wrong:
+                    connection.strike(wrong)
+            else:
+                if events:
+                    self._let_in(connection, events)
+                    events = []
+                if message.purpose == "repair":
+                    self._let_in(connection, (message,))
+                else:
+                    upkeep += 1
+                    spent += self._weave(connection, message, upkeep)
+            if not connection.alive:
+                break
+        if events:
+            self._let_in(connection, events)
         self._charge(connection, body, messages, upkeep, spent, now)
         return len(messages)
 
-    def _weave(self, connection: Connection, peer: NodeId, message: Message, count: int) -> float:
+    def _let_in(self, connection: Connection, messages: Sequence[Message]) -> None:
+        assert connection.peer is not None
+        try:
+            self.inside(connection.peer, messages)
+        except Exception as error:
+            self._blame(connection, messages[0], error)
+
+    def _weave(self, connection: Connection, message: Message, count: int) -> float:
         """A message of upkeep, so many of its frame; and the time that it took."""
         if count > self._upkeep_max:
             self._counters.bad_messages += 1
             connection.strike("more upkeep at once than any node needs")
             return 0.0
         began = thread_time()
-        try:
-            self.inside(peer, message)
-        except Exception as error:
-            self._blame(connection, message, error)
+        self._let_in(connection, (message,))
         return thread_time() - began
 
     def _read(self, connection: Connection, body: memoryview, now: float) -> list[Message]:
@@ -176,7 +180,7 @@ class Gate:
             raise ProtocolError(f"{type(message).__name__} does not come in datagrams")
         self._counters.messages_in += 1
         try:
-            self.inside(sender, message)
+            self.inside(sender, (message,))
         except ProtocolError:
             raise
         except Exception:

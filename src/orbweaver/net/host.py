@@ -12,9 +12,10 @@ import os
 import socket
 import ssl
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 from random import Random
+from typing import cast
 
 import structlog
 
@@ -33,7 +34,7 @@ from orbweaver.net.gate import Gate
 from orbweaver.net.identity import Identity
 from orbweaver.net.limits import Bucket
 from orbweaver.net.listener import Listener
-from orbweaver.net.outqueue import Parcel
+from orbweaver.net.outqueue import wrap
 from orbweaver.net.packing import pack
 from orbweaver.net.peers import Peer, Peers
 from orbweaver.net.seals import Sealer
@@ -68,13 +69,14 @@ class Host:
         params: Params,
         settings: Settings,
         identity: Identity,
-        delivered: Callable[[Event, int, int], None],
+        delivered: Callable[[Sequence[Carrier]], None],
         *,
         tls: tuple[ssl.SSLContext, ssl.SSLContext] | None = None,
         tempo: float = 1.0,
     ) -> None:
-        """`delivered` gets an event, its hops and its age in ms. `tls` is for calls that come
-        in and for those we make. `tempo` makes the overlay's time pass faster than ours."""
+        """`delivered` gets what the overlay delivers, in order, some at a time. `tls` is for
+        calls that come in and for those we make. `tempo` makes the overlay's time pass faster
+        than ours."""
         self.settings = settings
         self.identity = identity
         self.counters = Counters()
@@ -91,11 +93,12 @@ class Host:
         self._message_max = settings.frame_bytes_max - MESSAGES_HEADER
         self._timers: dict[Timer, asyncio.TimerHandle] = {}
         self._dirty: dict[Peer, None] = {}
-        self._last = Parcel(Message())
+        self._last = wrap(Message())
         self._flush_due = False
         self._datagrams: Datagrams | None = None
         self._stamp = 0
-        self._age_ms = 0
+        self._arrived: list[Carrier] = []
+        """Delivered, and not yet handed on."""
         self._reach = 0
         """Messages that carry or announce events, since the last publication began."""
         self._card_bucket = Bucket(CARDS_PER_S, 4 * CARDS_PER_S, self._born)
@@ -203,7 +206,7 @@ class Host:
     def send(self, to: NodeId, message: Message) -> None:
         parcel = self._last
         if parcel.message is not message:
-            parcel = self._last = Parcel(message)
+            parcel = self._last = wrap(message)
         if message.carries or message.announces:
             self._reach += 1
         peer = self.peers.get(to)
@@ -226,8 +229,10 @@ class Host:
         if handle is not None:
             handle.cancel()
 
-    def deliver(self, event: Event, hops: int) -> None:
-        self._delivered(event, hops, self._age_ms)
+    def deliver(self, message: Carrier) -> None:
+        # Where many come at once, handing them on one by one would cost most of the time.
+        self._arrived.append(message)
+        self._flush_soon()
 
     def link_up(self, peer: NodeId) -> None:
         self.peers.get(peer).link = True
@@ -244,22 +249,21 @@ class Host:
 
     # -- what the network does
 
-    def receive(self, sender: NodeId, message: Message) -> None:
-        """A message that the gate has let in."""
+    def receive(self, sender: NodeId, messages: Sequence[Message]) -> None:
+        """What the gate has let in: one message, or several that carry events."""
         if not self.running:
             return
-        if message.carries:
-            carrier: Carrier = message  # type: ignore[assignment]
-            self._age_ms = carrier.age_ms
-            interested = carrier.event.topic in self.interest
-            if not interested:
-                self.counters.relayed += 1
-            if self.recorder is not None:
-                self.recorder.carried(carrier, interested)
-        elif message.announces and self.recorder is not None:
-            topic = message.topic  # type: ignore[attr-defined]
+        first = messages[0]
+        if first.carries:
+            carriers = cast("Sequence[Carrier]", messages)
+            self._note_carried(carriers)
+            self.overlay.receive_all(sender, carriers)
+            self._hand_on()
+            return
+        if first.announces and self.recorder is not None:
+            topic = first.topic  # type: ignore[attr-defined]
             self.recorder.noticed(topic in self.interest)
-        self.overlay.receive(sender, message)
+        self.overlay.receive(sender, first)
 
     def greets(self) -> bool:
         return self.peers.greets()
@@ -331,6 +335,19 @@ class Host:
 
     # -- inside
 
+    def _note_carried(self, carriers: Sequence[Carrier]) -> None:
+        for carrier in carriers:
+            interested = carrier.event.topic in self.interest
+            if not interested:
+                self.counters.relayed += 1
+            if self.recorder is not None:
+                self.recorder.carried(carrier, interested)
+
+    def _hand_on(self) -> None:
+        arrived, self._arrived = self._arrived, []
+        if arrived:
+            self._delivered(arrived)
+
     def _reads(self, peer: Peer) -> bool:
         connection = peer.connection
         if connection is None:
@@ -356,8 +373,9 @@ class Host:
 
     def _flush(self) -> None:
         self._flush_due = False
+        self._hand_on()
         self.sealer.close()
-        self._last = Parcel(Message())
+        self._last = wrap(Message())
         dirty, self._dirty = self._dirty, {}
         for peer in dirty:
             self._write(peer)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ import structlog
 
 from orbweaver.core.errors import ProtocolError, UsageError
 from orbweaver.core.ids import NodeId, Topic, check_topic
-from orbweaver.core.messages import INTEREST_BYTES_MAX, Event, names_size
+from orbweaver.core.messages import INTEREST_BYTES_MAX, Carrier, names_size
 from orbweaver.core.overlay import Overlay
 from orbweaver.net.bootstrap import Bootstrap
 from orbweaver.net.cards import Card, join_address
@@ -53,7 +54,7 @@ ALONE_S = 1.0
 log = structlog.get_logger()
 
 
-class Receipt(msgspec.Struct, frozen=True):
+class Receipt(msgspec.Struct, frozen=True, gc=False):
     """What became of a publication when `publish` returned."""
 
     event: tuple[NodeId, int, Topic, int]
@@ -99,7 +100,7 @@ class NetworkNode:
         default_logs()
         tls = open_tls(self.settings)
         host = self._host = Host(
-            self._overlay, self._params, self.settings, self._identity, self._on_event,
+            self._overlay, self._params, self.settings, self._identity, self._on_events,
             tls=tls, tempo=self._tempo,
         )  # fmt: skip
         host.recorder = self._recorder or open_records(self.settings, host.me, self._params)
@@ -265,29 +266,34 @@ class NetworkNode:
 
     # -- events
 
-    def _on_event(self, event: Event, hops: int, age_ms: int, pulled: bool = False) -> None:
+    def _on_events(self, messages: Sequence[Carrier]) -> None:
         """From the overlay."""
-        host: Host = self._host  # type: ignore[assignment]
-        now = host.now()
-        try:
-            if not self._log.put(event, age_ms, now):
-                host.counters.repeated += 1
-                return
-        except ProtocolError:
-            host.counters.bad_messages += 1
-            return
-        if event.publisher == host.me:
-            return  # of an earlier life: back in the window, but no news to us
-        host.counters.delivered += 1
-        if host.recorder is not None:
-            host.recorder.delivered(event, hops, pulled)
-        self._readers.offer(event, hops, now)
+        self._take(messages)
 
-    def _on_caught_up(self, event: Event, hops: int, age_ms: int) -> None:
+    def _on_caught_up(self, message: Carrier) -> None:
         """From a neighbour's window."""
-        before = self._running().counters.delivered
-        self._on_event(event, hops, age_ms, pulled=True)
-        self._running().counters.caught_up += self._running().counters.delivered - before
+        self._running().counters.caught_up += self._take([message], pulled=True)
+
+    def _take(self, messages: Sequence[Carrier], pulled: bool = False) -> int:
+        """Into the window, and to who reads; how many are news."""
+        host: Host = self._host  # type: ignore[assignment]
+        now, me, put = host.now(), host.me, self._log.put
+        fresh = []
+        for message in messages:
+            event = message.event
+            try:
+                if not put(event, message.age_ms, now):
+                    host.counters.repeated += 1
+                elif event.publisher != me:  # or of an earlier life: no news to us
+                    fresh.append(message)
+            except ProtocolError:
+                host.counters.bad_messages += 1
+        host.counters.delivered += len(fresh)
+        if host.recorder is not None:
+            for message in fresh:
+                host.recorder.delivered(message.event, message.hops, pulled)
+        self._readers.offer(fresh, now)
+        return len(fresh)
 
     def _on_control(self, connection: Connection, message: Ask | Answer) -> None:
         if isinstance(message, Ask):

@@ -16,7 +16,7 @@ from collections import OrderedDict
 from heapq import heappop, heappush
 
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Event, StreamId
+from orbweaver.core.messages import Carrier, StreamId
 
 Key = tuple[NodeId, Topic]
 
@@ -30,7 +30,7 @@ class Line:
         self.epoch = epoch
         self.next_seq = next_seq
         """None until the start is known."""
-        self.held: dict[int, tuple[Event, int]] = {}
+        self.held: dict[int, tuple[Carrier, int]] = {}
         """By number, with the time of arrival; in the order of arrival, so that the first one
         tells since when the others are missed."""
         self.due: int | None = None
@@ -61,10 +61,11 @@ class Ordered:
         self.late = 0
         """Events dropped because they came after later ones had been given out."""
 
-    def offer(self, event: Event, now: int) -> list[Event]:
+    def offer(self, message: Carrier, now: int) -> list[Carrier]:
         """What may be given out now, in order."""
+        event = message.event
         key = (event.publisher, event.topic)
-        out: list[Event] = []
+        out: list[Carrier] = []
         line = self._lines.get(key)
         if line is None:
             self._make_room(out)
@@ -77,7 +78,7 @@ class Ordered:
         if event.epoch < line.epoch or event.seq < (line.next_seq or 0):
             self.late += 1
             return out
-        self._take(key, line, event, now, out)
+        self._take(key, line, message, now, out)
         return out
 
     def expect(self, stream: StreamId, seq: int) -> None:
@@ -99,9 +100,9 @@ class Ordered:
             heappop(timers)
         return None
 
-    def expire(self, now: int) -> list[Event]:
+    def expire(self, now: int) -> list[Carrier]:
         """Give up what has been waited for too long; what may be given out by that."""
-        out: list[Event] = []
+        out: list[Carrier] = []
         while (due := self.due()) is not None and due <= now:
             _, key = heappop(self._timers)
             line = self._lines[key]
@@ -114,29 +115,29 @@ class Ordered:
         """Forget all of a topic, and what waits for it."""
         for key in [key for key in self._lines if key[1] == topic]:
             line = self._lines.pop(key)
-            self._bytes -= sum(len(event.payload) for event, _ in line.held.values())
+            self._bytes -= sum(len(message.event.payload) for message, _ in line.held.values())
 
     # -- inside
 
-    def _take(self, key: Key, line: Line, event: Event, now: int, out: list[Event]) -> None:
-        seq, held = event.seq, line.held
+    def _take(self, key: Key, line: Line, message: Carrier, now: int, out: list[Carrier]) -> None:
+        seq, held = message.event.seq, line.held
         if seq == line.next_seq or seq == 0:
-            out.append(event)
+            out.append(message)
             line.next_seq = seq + 1
             if not held:
                 return
             self._give_out(line, out)
         else:
             if seq not in held:
-                held[seq] = (event, now)
-                self._bytes += len(event.payload)
+                held[seq] = (message, now)
+                self._bytes += len(message.event.payload)
             while held and (len(held) > self._events_max or self._bytes > self._bytes_max):
                 self._skip(line, out)
         self._set_timer(key, line)
         if line.due is not None and line.due <= now:
             out += self.expire(now)
 
-    def _skip(self, line: Line, out: list[Event]) -> None:
+    def _skip(self, line: Line, out: list[Carrier]) -> None:
         """Give up what is missing before the lowest number held."""
         lowest = min(line.held)
         if line.next_seq is not None:
@@ -144,13 +145,13 @@ class Ordered:
         line.next_seq = lowest
         self._give_out(line, out)
 
-    def _give_out(self, line: Line, out: list[Event]) -> None:
+    def _give_out(self, line: Line, out: list[Carrier]) -> None:
         held, seq = line.held, line.next_seq
         assert seq is not None
         while seq in held:
-            event, _ = held.pop(seq)
-            self._bytes -= len(event.payload)
-            out.append(event)
+            message, _ = held.pop(seq)
+            self._bytes -= len(message.event.payload)
+            out.append(message)
             seq += 1
         line.next_seq = seq
 
@@ -163,7 +164,7 @@ class Ordered:
             heappush(self._timers, (due, key))
         line.due = due
 
-    def _make_room(self, out: list[Event]) -> None:
+    def _make_room(self, out: list[Carrier]) -> None:
         if len(self._lines) >= self._streams_max:
             _, line = self._lines.popitem(last=False)
             while line.held:

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+import msgspec
+
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Carrier, Message
 from orbweaver.net.counters import Counters
@@ -25,23 +27,17 @@ UPKEEP_MAX = 1000
 faster than it reads."""
 
 
-class Parcel:
+class Parcel(msgspec.Struct, gc=False, eq=False):
     """A message on its way, shared by all the queues it is in."""
 
-    __slots__ = ("data", "message", "names", "seal", "size")
-
-    def __init__(self, message: Message) -> None:
-        self.message = message
-        self.data: bytes | None = None
-        """Encoded; not before the end of the tick, when seals have been signed."""
-        self.seal: BatchSeal | None = None
-        self.names: tuple[NodeId, ...] = ()
-        self.size = 0
-        if message.carries:
-            carrier: Carrier = message  # type: ignore[assignment]
-            self.size = len(carrier.event.payload)
-        elif (find := finder(type(message))) is not None:
-            self.names = tuple(find(message))
+    message: Message
+    size: int = 0
+    """Of the payload."""
+    names: tuple[NodeId, ...] = ()
+    """Nodes that the receiver has to have the cards of."""
+    data: bytes | None = None
+    """Encoded; not before the end of the tick, when seals have been signed."""
+    seal: BatchSeal | None = None
 
     def encode(self, encode: Callable[[Message], bytes]) -> bytes:
         message = self.message
@@ -52,6 +48,14 @@ class Parcel:
                 self.seal = seal
         self.data = encode(message)
         return self.data
+
+
+def wrap(message: Message) -> Parcel:
+    if message.carries:
+        carrier: Carrier = message  # type: ignore[assignment]
+        return Parcel(message, len(carrier.event.payload))
+    find = finder(type(message))
+    return Parcel(message, 0, tuple(find(message)) if find is not None else ())
 
 
 class OutQueue:

@@ -5,16 +5,19 @@ A topic is subscribed to in the overlay while it has at least one reader.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from operator import attrgetter
 
 from orbweaver.core.ids import Topic
-from orbweaver.core.messages import Event
+from orbweaver.core.messages import Carrier
 from orbweaver.net.eventlog import EventLog
 from orbweaver.net.ordering import Ordered
 from orbweaver.net.subscription import Subscription
 
 ORDER_MS = 5000
 """How long an ordered subscription waits for what is late."""
+_topic = attrgetter("event.topic")
 
 
 class Readers:
@@ -47,9 +50,13 @@ class Readers:
             self._first(topic)
         return subscription
 
-    def offer(self, event: Event, hops: int, now: int) -> None:
-        for subscription in self._readers.get(event.topic, ()):
-            subscription.offer(event, hops, now)
+    def offer(self, messages: Iterable[Carrier], now: int) -> None:
+        for topic, run in groupby(messages, _topic):
+            readers = self._readers.get(topic)
+            if readers:
+                events = list(run)
+                for subscription in readers:
+                    subscription.offer(events, now)
 
     def expire(self, now: int) -> None:
         """Give out what has waited too long for something before it."""

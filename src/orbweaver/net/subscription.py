@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 
 import msgspec
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Event
+from orbweaver.core.messages import Carrier
 from orbweaver.net.ordering import Ordered
 
 
@@ -53,7 +53,7 @@ class Subscription:
         self.missed = 0
         self.order = order
         """Puts events of one publisher in order, if asked for."""
-        self._buffer: deque[tuple[Event, int]] = deque()
+        self._buffer: deque[Carrier] = deque()
         self._bytes = 0
         self._room = buffer
         self._lost = 0
@@ -80,12 +80,14 @@ class Subscription:
                 await self._waiting
             finally:
                 self._waiting = None
-        event, hops = self._buffer.popleft()
+        message = self._buffer.popleft()
+        event = message.event
         self._bytes -= len(event.payload)
         missed, self._lost = self._lost, 0
         return Delivery(
-            event.topic, event.payload, event.publisher, event.epoch, event.seq, hops, missed
-        )
+            event.topic, event.payload, event.publisher, event.epoch, event.seq, message.hops,
+            missed,
+        )  # fmt: skip
 
     async def next(self, timeout: float | None = None) -> Delivery:
         """The next event; `TimeoutError` if none comes in so many seconds."""
@@ -115,41 +117,34 @@ class Subscription:
 
     # -- for the node
 
-    def offer(self, event: Event, hops: int, now: int) -> None:
+    def offer(self, messages: Sequence[Carrier], now: int) -> None:
         if self.order is None:
-            buffer = self._buffer
-            size = self._bytes + len(event.payload)
-            if len(buffer) < self._room and size <= self.BYTES_MAX and self._waiting is None:
-                buffer.append((event, hops))  # nearly always
-                self._bytes = size
-            else:
-                self._append(event, hops)
+            self._extend(messages)
             return
-        late = self.order.late
-        for ready in self.order.offer(event, now):
-            self._append(ready, hops)
-        if self.order.late > late:
-            self._lose()
+        for message in messages:
+            late = self.order.late
+            self._extend(self.order.offer(message, now))
+            if self.order.late > late:
+                self._lose()
 
     def expire(self, now: int) -> None:
         """Give out what has waited too long for something before it."""
         if self.order is not None:
-            for ready in self.order.expire(now):
-                self._append(ready, 1)
+            self._extend(self.order.expire(now))
 
     def end(self) -> None:
         """The node stops."""
         self._open = False
         self._wake()
 
-    def _append(self, event: Event, hops: int) -> None:
+    def _extend(self, messages: Sequence[Carrier]) -> None:
         buffer = self._buffer
-        self._bytes += len(event.payload)
-        while buffer and (len(buffer) >= self._room or self._bytes > self.BYTES_MAX):
-            self._bytes -= len(buffer.popleft()[0].payload)
+        buffer.extend(messages)
+        self._bytes += sum([len(message.event.payload) for message in messages])
+        while len(buffer) > 1 and (len(buffer) > self._room or self._bytes > self.BYTES_MAX):
+            self._bytes -= len(buffer.popleft().event.payload)
             self._lose()
-        buffer.append((event, hops))
-        if self._waiting is not None:
+        if buffer:
             self._wake()
 
     def _lose(self) -> None:

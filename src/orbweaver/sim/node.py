@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Carrier, Event, Message
+from orbweaver.core.messages import Carrier, Message
 from orbweaver.core.overlay import Overlay, Timer
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ class SimNode:
     def cancel_timer(self, timer: Timer) -> None:
         self._timers.pop(timer, None)
 
-    def deliver(self, event: Event, hops: int) -> None:
-        self._world.recorder.delivered(self._engine.now, self.me, event, hops)
+    def deliver(self, message: Carrier) -> None:
+        self._world.recorder.delivered(self._engine.now, self.me, message.event, message.hops)
 
     def link_up(self, peer: NodeId) -> None:
         self._world.recorder.link(self._engine.now, self.me, peer, "up")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Collection, Coroutine
+from collections.abc import Collection, Coroutine, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
@@ -97,7 +97,7 @@ class NetCluster:
         self._loss = share
 
     def hand(self, node: int, sender: int, message: Message) -> None:
-        self._lives[node].node.host.receive(self._identity(sender).node, message)
+        self._lives[node].node.host.receive(self._identity(sender).node, (message,))
 
     def run(self, seconds: float) -> None:
         self._do(asyncio.sleep(seconds))
@@ -181,13 +181,14 @@ class NetCluster:
         host = node.host
         inside, control = host.gate.inside, host.on_control
 
-        def receive(sender: NodeId, message: Message) -> None:
-            if self._chance.random() < self._loss:
-                return
-            event = getattr(message, "event", None) if message.carries else None
-            if event is not None and event.topic not in host.interest:
-                self.noise.append((NodeId(number), event))
-            inside(sender, message)
+        def receive(sender: NodeId, messages: Sequence[Message]) -> None:
+            kept = [message for message in messages if self._chance.random() >= self._loss]
+            for message in kept:
+                event = getattr(message, "event", None) if message.carries else None
+                if event is not None and event.topic not in host.interest:
+                    self.noise.append((NodeId(number), event))
+            if kept:
+                inside(sender, kept)
 
         def receive_control(connection: Any, message: Any) -> None:
             if self._chance.random() >= self._loss:

@@ -50,9 +50,9 @@ class PumpNode:
     def cancel_timer(self, timer: Timer) -> None:
         self.timers.pop(timer, None)
 
-    def deliver(self, event: Event, hops: int) -> None:
-        assert hops >= 1, "a delivered event has crossed a link"
-        self._pump.deliveries.append((self._me, event))
+    def deliver(self, message: Carrier) -> None:
+        assert message.hops >= 1, "a delivered event has crossed a link"
+        self._pump.deliveries.append((self._me, message.event))
 
     def link_up(self, peer: NodeId) -> None:
         assert peer not in self.linked, f"{self._me} says twice that its link to {peer} is up"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 
@@ -122,15 +122,16 @@ class Deployed:
             self._arrived += 1
             host.tick()
             try:
-                inside(sender, waiting[self._number[sender]].popleft())
+                inside(sender, (waiting[self._number[sender]].popleft(),))
             except ProtocolError as error:  # the gate, which counts these, has let it go
                 self._wrong.append(str(error))
 
-        def receive(sender: NodeId, message: Message) -> None:
+        def receive(sender: NodeId, messages: Sequence[Message]) -> None:
             number = self._number[sender]
-            waiting[number].append(message)
             due = loop.time() + delay_s[number]
-            loop.call_at(due, arrive, due, sender)
+            for message in messages:
+                waiting[number].append(message)
+                loop.call_at(due, arrive, due, sender)
 
         host.gate.inside = receive
 
