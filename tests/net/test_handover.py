@@ -84,7 +84,7 @@ def test_what_a_neighbour_says_to_have_is_believed(overlay: str) -> None:
                     send(to, message)
 
             send = leaving.host.send
-            leaving.host.send = keep_quiet  # type: ignore[method-assign]
+            leaving.host.send = keep_quiet
             other.host.gate.inside = lose
             await handover.publish("news", b"x")
             assert not await handover.settle(0.2)

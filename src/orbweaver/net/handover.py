@@ -41,7 +41,7 @@ class Handover:
         self.takers: set[NodeId] = set()
         """Neighbours that have read an event of ours."""
         self._send, self._control = host.send, host.on_control
-        host.send = self._on_send  # type: ignore[method-assign]
+        host.send = self._on_send
         host.on_control = self._on_control
 
     @property

@@ -1,8 +1,8 @@
 """The host of one overlay object on a network: its outbox, its clock and its timers.
 
-All that an overlay sends in one tick of the loop is written at the tick's end, with one
-write for each peer. What comes in passes the gate first. The host knows no overlay by name,
-and what is done with delivered events is the business of whoever made it.
+What the overlay sends goes to `outgoing`, and what comes in passes the gate first. The host
+knows no overlay by name, and what is done with delivered events is the business of whoever
+made it.
 """
 
 from __future__ import annotations
@@ -29,31 +29,26 @@ from orbweaver.net.cards import AddressBook, Card, make_card
 from orbweaver.net.connection import TOLD_CARDS_MAX, Connection
 from orbweaver.net.counters import Counters
 from orbweaver.net.datagrams import Datagrams, Letter
-from orbweaver.net.frames import MESSAGES_HEADER, Answer, Ask, Cards, ControlMessage, Seals
+from orbweaver.net.frames import Answer, Ask, Cards, ControlMessage, Seals
 from orbweaver.net.gate import Gate
 from orbweaver.net.identity import Identity
 from orbweaver.net.limits import Bucket
 from orbweaver.net.listener import Listener
-from orbweaver.net.outqueue import wrap
-from orbweaver.net.packing import pack
+from orbweaver.net.outgoing import CROWDED, Outgoing
 from orbweaver.net.peers import Peer, Peers
 from orbweaver.net.seals import Sealer
 from orbweaver.net.settings import Settings, split_address
 from orbweaver.records.live import LiveRecorder
 
 TIMER_AGAIN_MS = 1000
-WRITE_MAX = 1 << 20
-"""Bytes written at once to one peer; the rest waits until they are gone."""
-CROWDED, PACKED = 0.125, 0.5
-"""How full the fullest queue of events is when we begin to read more slowly, and very slowly:
-so who sends to us is slowed down before we have to drop, but never stopped by one slow
-neighbour of ours."""
+PACKED = 0.5
+"""How full the fullest queue of events is when we read very slowly; slowly we do when it is
+crowded. So who sends to us is slowed down before we have to drop, but never stopped by one
+slow neighbour of ours."""
 REST_S, PACKED_REST_S = 0.02, 0.5
 """Time for a frame then."""
 CARDS_PER_S = 500.0
 """Contact cards out of datagrams that are checked in a second: each costs a signature."""
-STALLED_S = 1.0
-"""Publishing does not wait for a neighbour that has read nothing for so long."""
 
 log = structlog.get_logger()
 
@@ -89,18 +84,10 @@ class Host:
         self._born_ms = round(time.time() * 1000)
         self._now = self._born_ms
         self._delivered = delivered
-        self._codec = Codec(overlay.messages, self.topics)
-        self._message_max = settings.frame_bytes_max - MESSAGES_HEADER
+        self.codec = Codec(overlay.messages, self.topics)
         self._timers: dict[Timer, asyncio.TimerHandle] = {}
-        self._dirty: dict[Peer, None] = {}
-        self._last = wrap(Message())
-        self._flush_due = False
-        self._datagrams: Datagrams | None = None
-        self._stamp = 0
         self._arrived: list[Carrier] = []
         """Delivered, and not yet handed on."""
-        self._reach = 0
-        """Messages that carry or announce events, since the last publication began."""
         self._card_bucket = Bucket(CARDS_PER_S, 4 * CARDS_PER_S, self._born)
         self.interest: dict[Topic, None] = {}
         """What the node subscribes to or publishes on."""
@@ -109,11 +96,14 @@ class Host:
         self.on_control: Callable[[Connection, Ask | Answer], None] = lambda *_: None
         self.on_room: Callable[[], None] = lambda: None
         self.sealer = Sealer(identity, lambda: round(time.time() * 1000))
-        self.gate = Gate(settings, self._codec, self.topics, self.counters, self.receive)
+        self.gate = Gate(settings, self.codec, self.topics, self.counters, self.receive)
         self.book = AddressBook(settings.peers_max, self.links)
         self.peers = Peers(
             self, self.book, tls[1] if tls else None, self.chance, self._ready, self._lose
         )
+        self.outgoing = Outgoing(self)
+        self.send = self.outgoing.send
+        """Public, so that whoever leaves can see what goes to whom."""
         self._listener = Listener(self.peers.accept, tls[0] if tls else None, settings.handshake_s)
         context = Context(self.me, self, Random(self.chance.getrandbits(64)), self.topics)
         self.overlay = overlay(context, params)
@@ -128,10 +118,10 @@ class Host:
             host, port = split_address(self.settings.advertise, port)
         elif host in ("0.0.0.0", "::"):
             host = _own_address(host)
-        udp = self.settings.udp and not self.settings.tls
-        if udp:
-            self._datagrams = await self._listen_for_datagrams(bound)
-        self.card = make_card(self.identity, host, port, self._datagrams is not None, self._born_ms)
+        if self.settings.udp and not self.settings.tls:
+            self.outgoing.datagrams = await self._listen_for_datagrams(bound)
+        udp = self.outgoing.datagrams is not None
+        self.card = make_card(self.identity, host, port, udp, self._born_ms)
 
     async def _listen_for_datagrams(self, port: int) -> Datagrams | None:
         """At the same port; without, if somebody else has it."""
@@ -159,17 +149,17 @@ class Host:
             self.tick()
             self.running = False
             self.overlay.stop()
-            self._flush()
+            self.outgoing.flush()
             if self.recorder is not None:
                 self.note()
                 self.recorder.left()
-        self._flush()
+        self.outgoing.flush()
         for handle in self._timers.values():
             handle.cancel()
         self._timers.clear()
         await self._listener.close()
-        if self._datagrams is not None:
-            self._datagrams.close()
+        if self.outgoing.datagrams is not None:
+            self.outgoing.datagrams.close()
         await self.peers.close()
         if self.recorder is not None:
             self.recorder.close()
@@ -184,15 +174,15 @@ class Host:
     def publish(self, topic: Topic, payload: bytes) -> tuple[Event, int]:
         """The event, and to how many it, or word of it, was sent at once."""
         self.tick()
-        self._reach = 0
+        self.outgoing.reach = 0
         event = self.overlay.publish(topic, payload)
         if self.settings.sign:
             self.sealer.add(event)
-            self._flush_soon()
+            self.outgoing.flush_soon()
         self.counters.published += 1
-        if not self._reach:
+        if not self.outgoing.reach:
             self.counters.published_to_nobody += 1
-        return event, self._reach
+        return event, self.outgoing.reach
 
     def tick(self) -> None:
         """Read the clock. Once for whatever happens next, since overlays ask often."""
@@ -202,18 +192,6 @@ class Host:
 
     def now(self) -> int:
         return self._now
-
-    def send(self, to: NodeId, message: Message) -> None:
-        parcel = self._last
-        if parcel.message is not message:
-            parcel = self._last = wrap(message)
-        if message.carries or message.announces:
-            self._reach += 1
-        peer = self.peers.get(to)
-        settings = self.settings
-        peer.queue.put(parcel, settings.queue_messages, settings.queue_bytes, self.counters)
-        self._flush_soon()
-        self._dirty[peer] = None
 
     def send_all(self, peers: Iterable[NodeId], message: Message) -> None:
         for peer in peers:
@@ -232,7 +210,7 @@ class Host:
     def deliver(self, message: Carrier) -> None:
         # Where many come at once, handing them on one by one would cost most of the time.
         self._arrived.append(message)
-        self._flush_soon()
+        self.outgoing.flush_soon()
 
     def link_up(self, peer: NodeId) -> None:
         self.peers.get(peer).link = True
@@ -258,7 +236,7 @@ class Host:
             carriers = cast("Sequence[Carrier]", messages)
             self._note_carried(carriers)
             self.overlay.receive_all(sender, carriers)
-            self._hand_on()
+            self.hand_on()
             return
         if first.announces and self.recorder is not None:
             topic = first.topic  # type: ignore[attr-defined]
@@ -288,7 +266,7 @@ class Host:
     def writable(self, connection: Connection) -> None:
         peer = self.peers.known(connection.peer) if connection.peer is not None else None
         if peer is not None and peer.connection is connection:
-            self._write(peer)
+            self.outgoing.write(peer)
 
     def messages(self, connection: Connection, body: memoryview) -> None:
         self.tick()
@@ -296,7 +274,7 @@ class Host:
         peer = self.peers.known(connection.peer) if connection.peer is not None else None
         if peer is not None:
             peer.messages_in += count
-        if count and (fullness := self.fullness()) > CROWDED:
+        if count and (fullness := self.outgoing.fullness()) > CROWDED:
             connection.rest(REST_S if fullness < PACKED else PACKED_REST_S)
 
     def control(self, connection: Connection, message: ControlMessage) -> None:
@@ -313,26 +291,6 @@ class Host:
     def links(self) -> Collection[NodeId]:
         return self.overlay.links() if self.running else ()
 
-    def fullness(self) -> float:
-        """Of the fullest queue of events to any peer that reads: 1 is when it drops. Who has
-        read nothing for a while would stop everybody, and whoever wanted that could."""
-        messages, size = self.settings.queue_messages, self.settings.queue_bytes
-        return max(
-            (
-                max(len(p.queue.data) / messages, p.queue.bytes / size)
-                for p in self.peers
-                if p.queue.data and self._reads(p)
-            ),
-            default=0.0,
-        )
-
-    def crowded(self) -> bool:
-        return self.fullness() > CROWDED
-
-    def queued(self) -> int:
-        """Messages that wait for peers."""
-        return sum(len(peer.queue) for peer in self.peers)
-
     # -- inside
 
     def _note_carried(self, carriers: Sequence[Carrier]) -> None:
@@ -343,17 +301,10 @@ class Host:
             if self.recorder is not None:
                 self.recorder.carried(carrier, interested)
 
-    def _hand_on(self) -> None:
+    def hand_on(self) -> None:
         arrived, self._arrived = self._arrived, []
         if arrived:
             self._delivered(arrived)
-
-    def _reads(self, peer: Peer) -> bool:
-        connection = peer.connection
-        if connection is None:
-            return False
-        stalled = connection.paused_since
-        return stalled is None or self._loop.time() - stalled < STALLED_S
 
     def _fire(self, timer: Timer) -> None:
         del self._timers[timer]
@@ -366,63 +317,6 @@ class Host:
             if timer not in self._timers:
                 self.set_timer(timer, TIMER_AGAIN_MS)
 
-    def _flush_soon(self) -> None:
-        if not self._flush_due:
-            self._flush_due = True
-            self._loop.call_soon(self._flush)
-
-    def _flush(self) -> None:
-        self._flush_due = False
-        self._hand_on()
-        self.sealer.close()
-        self._last = wrap(Message())
-        dirty, self._dirty = self._dirty, {}
-        for peer in dirty:
-            self._write(peer)
-
-    def _write(self, peer: Peer) -> None:
-        connection = peer.connection
-        if connection is None:
-            if not self._send_datagrams(peer):
-                self.peers.dial(peer)
-            return
-        self.sealer.close()
-        while len(peer.queue) and connection.paused_since is None and connection.open:
-            parcels = peer.queue.take(WRITE_MAX, self._encode)
-            self.counters.messages_out += len(parcels)
-            if self.recorder is not None:
-                for parcel in parcels:
-                    self.recorder.sent(parcel.message, len(parcel.data or b""))
-            connection.used = self._loop.time()
-            connection.write(pack(parcels, connection, self._card_of))
-        self.on_room()
-
-    def _send_datagrams(self, peer: Peer) -> bool:
-        """Whether all that waits for a peer could go without a connection."""
-        card = self.book.get(peer.node)
-        if self._datagrams is None or card is None or not card.udp or peer.queue.data:
-            return False
-        if not self.peers.doubts.was_found(card):
-            return False  # it may be somebody else's address
-        while peer.queue.control:
-            parcel = peer.queue.control[0]
-            if parcel.message.purpose != "membership":
-                return False
-            cards = [c for node in parcel.names if (c := self._card_of(node)) is not None]
-            data = parcel.data or parcel.encode(self._encode)
-            if not data:
-                del peer.queue.control[0]
-                continue
-            self._stamp = max(self._stamp + 1, self._now)
-            if not self._datagrams.send(card, self.card, self._stamp, cards, data):
-                return False
-            del peer.queue.control[0]
-            self.counters.messages_out += 1
-            if self.recorder is not None:
-                self.recorder.sent(parcel.message, len(data))
-        self.peers.forget(peer)
-        return True
-
     def _on_letter(self, letter: Letter) -> None:
         if self.peers.admits(letter.card):
             raise ProtocolError("a datagram of somebody who is not let in")
@@ -432,22 +326,7 @@ class Host:
             self._learn_card(card, None, self._card_bucket)
         self.gate.message(sender, letter.message)
 
-    def _encode(self, message: Message) -> bytes:
-        """Nothing, for what cannot be sent: an overlay may have been told nonsense, and what
-        goes to others, or to this peer next, must not suffer."""
-        try:
-            data = self._codec.encode(message)
-            if len(data) <= self._message_max:
-                return data
-            self.gate.complaints.warning(
-                "message too large", kind=type(message).__name__, bytes=len(data)
-            )
-        except Exception:
-            self.gate.complaints.exception("message cannot be sent", kind=type(message).__name__)
-        self.counters.dropped_control += 1
-        return b""
-
-    def _card_of(self, node: NodeId) -> Card | None:
+    def card_of(self, node: NodeId) -> Card | None:
         return self.card if node == self.me else self.book.get(node)
 
     def _learn(self, connection: Connection, cards: Iterable[Card]) -> None:
@@ -468,7 +347,7 @@ class Host:
             self.book.learn(card, source)
 
     def _ready(self, peer: Peer) -> None:
-        self._write(peer)
+        self.outgoing.write(peer)
 
     def _lose(self, node: NodeId) -> None:
         if self.running:

@@ -212,7 +212,7 @@ class NetworkNode:
         any more; `TimeoutError` if it takes longer."""
         host = self._running()
         async with asyncio.timeout(timeout):
-            while host.queued():
+            while host.outgoing.queued():
                 await asyncio.sleep(0.01)
             asked = [
                 (connection, connection.ping())
@@ -330,7 +330,7 @@ class NetworkNode:
     async def _breathe(self, host: Host) -> None:
         self._burst = 0
         await asyncio.sleep(0)  # what has been published is written now
-        while self.settings.when_full == "wait" and host.crowded():
+        while self.settings.when_full == "wait" and host.outgoing.crowded():
             if self._room is None:
                 self._room = asyncio.get_running_loop().create_future()
             await asyncio.wait([self._room], timeout=UPKEEP_S)

@@ -1,0 +1,165 @@
+"""Messages on their way out.
+
+What an overlay sends is queued for each peer and written at the end of the loop's tick, with
+one write for each. Where there is no connection, small gossip goes by datagram; for anything
+else one is opened first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from orbweaver.core.ids import NodeId
+from orbweaver.core.messages import Message
+from orbweaver.net.datagrams import Datagrams
+from orbweaver.net.frames import MESSAGES_HEADER
+from orbweaver.net.outqueue import wrap
+from orbweaver.net.packing import pack
+from orbweaver.net.peers import Peer
+
+if TYPE_CHECKING:
+    from orbweaver.net.host import Host
+
+WRITE_MAX = 1 << 20
+"""Bytes written at once to one peer; the rest waits until they are gone."""
+CROWDED = 0.125
+"""How full the fullest queue of events is when whoever brings more is asked to wait."""
+STALLED_S = 1.0
+"""Nobody waits for a neighbour that has read nothing for so long."""
+
+
+class Outgoing:
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._loop = asyncio.get_running_loop()
+        self._queue_messages = host.settings.queue_messages
+        self._queue_bytes = host.settings.queue_bytes
+        self._message_max = host.settings.frame_bytes_max - MESSAGES_HEADER
+        self._dirty: dict[Peer, None] = {}
+        """Those for whom something has been queued in this tick."""
+        self._last = wrap(Message())
+        self._flush_due = False
+        self._stamp = 0
+        self.datagrams: Datagrams | None = None
+        self.reach = 0
+        """Messages sent that carry or announce events."""
+
+    def send(self, to: NodeId, message: Message) -> None:
+        parcel = self._last
+        if parcel.message is not message:
+            parcel = self._last = wrap(message)
+        if message.carries or message.announces:
+            self.reach += 1
+        peer = self._host.peers.get(to)
+        peer.queue.put(parcel, self._queue_messages, self._queue_bytes, self._host.counters)
+        self._dirty[peer] = None
+        if not self._flush_due:
+            self.flush_soon()
+
+    def flush_soon(self) -> None:
+        if not self._flush_due:
+            self._flush_due = True
+            self._loop.call_soon(self.flush)
+
+    def flush(self) -> None:
+        """The end of a tick."""
+        self._flush_due = False
+        self._host.hand_on()
+        self._last = wrap(Message())
+        dirty, self._dirty = self._dirty, {}
+        self._host.sealer.close()
+        for peer in dirty:
+            self.write(peer)
+
+    def write(self, peer: Peer) -> None:
+        """As much of what waits for a peer as it takes now."""
+        host, connection = self._host, peer.connection
+        if connection is None:
+            if not self._send_datagrams(peer):
+                host.peers.dial(peer)
+            return
+        host.sealer.close()
+        while len(peer.queue) and connection.paused_since is None and connection.open:
+            parcels = peer.queue.take(WRITE_MAX, self._encode)
+            host.counters.messages_out += len(parcels)
+            if host.recorder is not None:
+                for parcel in parcels:
+                    host.recorder.sent(parcel.message, len(parcel.data or b""))
+            connection.used = self._loop.time()
+            connection.write(pack(parcels, connection, host.card_of))
+        host.on_room()
+
+    # -- how much waits
+
+    def fullness(self) -> float:
+        """Of the fullest queue of events to any peer that reads: 1 is when it drops. Who has
+        read nothing for a while would stop everybody, and whoever wanted that could."""
+        messages, size = self._queue_messages, self._queue_bytes
+        return max(
+            (
+                max(len(p.queue.data) / messages, p.queue.bytes / size)
+                for p in self._host.peers
+                if p.queue.data and self._reads(p)
+            ),
+            default=0.0,
+        )
+
+    def crowded(self) -> bool:
+        return self.fullness() > CROWDED
+
+    def queued(self) -> int:
+        """Messages that wait for peers."""
+        return sum(len(peer.queue) for peer in self._host.peers)
+
+    # -- inside
+
+    def _reads(self, peer: Peer) -> bool:
+        connection = peer.connection
+        if connection is None:
+            return False
+        stalled = connection.paused_since
+        return stalled is None or self._loop.time() - stalled < STALLED_S
+
+    def _send_datagrams(self, peer: Peer) -> bool:
+        """Whether all that waits for a peer could go without a connection."""
+        host = self._host
+        card = host.book.get(peer.node)
+        if self.datagrams is None or card is None or not card.udp or peer.queue.data:
+            return False
+        if not host.peers.doubts.was_found(card):
+            return False  # it may be somebody else's address
+        while peer.queue.control:
+            parcel = peer.queue.control[0]
+            if parcel.message.purpose != "membership":
+                return False
+            cards = [c for node in parcel.names if (c := host.card_of(node)) is not None]
+            data = parcel.data or parcel.encode(self._encode)
+            if not data:
+                del peer.queue.control[0]
+                continue
+            self._stamp = max(self._stamp + 1, host.now())
+            if not self.datagrams.send(card, host.card, self._stamp, cards, data):
+                return False
+            del peer.queue.control[0]
+            host.counters.messages_out += 1
+            if host.recorder is not None:
+                host.recorder.sent(parcel.message, len(data))
+        host.peers.forget(peer)
+        return True
+
+    def _encode(self, message: Message) -> bytes:
+        """Nothing, for what cannot be sent: an overlay may have been told nonsense, and what
+        goes to others, or to this peer next, must not suffer."""
+        host = self._host
+        try:
+            data = host.codec.encode(message)
+            if len(data) <= self._message_max:
+                return data
+            host.gate.complaints.warning(
+                "message too large", kind=type(message).__name__, bytes=len(data)
+            )
+        except Exception:
+            host.gate.complaints.exception("message cannot be sent", kind=type(message).__name__)
+        host.counters.dropped_control += 1
+        return b""
