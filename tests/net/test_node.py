@@ -62,6 +62,27 @@ def test_a_latecomer_gets_nothing_older_than_it_asked_for():
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_second_reader_is_given_what_the_first_has_had(ordered):
+    async def scenario():
+        async with nodes(2, topics=["news"]) as (publisher, node):
+            first = await node.subscribe("news")
+            for text in ("one", "two"):
+                await publisher.publish("news", text)
+                await first.next(20)
+            await node.publish("news", "own")
+            second = await node.subscribe("news", since=60, ordered=ordered)
+            late = await node.subscribe("news", ordered=ordered)
+            await publisher.publish("news", "three")
+            got = [(await second.next(20)).payload for _ in range(3)]
+            assert got == [b"one", b"two", b"three"]
+            assert (await late.next(20)).payload == b"three"
+            assert (await first.next(20)).payload == b"three"
+            assert len(first) == len(second) == 0
+
+    asyncio.run(scenario())
+
+
 def test_a_slow_reader_loses_the_oldest_and_is_told():
     async def scenario():
         async with nodes(2, topics=["news"]) as made:
@@ -184,6 +205,7 @@ def test_misuse_is_told():
         ({"join": ["a:b"]}, "address"),
         ({"params": {"ks": 1}}, "parameter"),
         ({"queue_messages": 0}, "queue_messages"),
+        ({"window_s": 1000, "replay_s": 900}, "raise replay_s"),
         ({"publishers": {"a/#/b": []}}, "a/#/b"),
         ({"publishers": {"a": ["xyz"]}}, "keys show"),
     ],

@@ -168,15 +168,18 @@ class NetworkNode:
         self, topic: Topic, *, since: float = 0.0, ordered: bool = False, buffer: int = 10_000
     ) -> Subscription:
         """Events on a topic, from now on; with `since`, also those of the last so many
-        seconds that neighbours still have. `ordered` gives those of one publisher in the
-        order of publication, waiting a while for what is late."""
+        seconds that neighbours, or other readers at this node, still have. `ordered` gives
+        those of one publisher in the order of publication, waiting a while for what is late."""
         host = self._running()
         self._check_interest(host, topic)
         host.tick()
         now = host.now()
+        shared = topic in self._readers.since
         subscription = self._readers.add(
             topic, now - round(1000 * since), now, self._log, ordered=ordered, buffer=buffer
         )
+        if shared and since:
+            subscription.offer(self._kept(host, topic, round(1000 * since)), now)
         if self._readers.since[topic] < now:
             for peer in host.links():
                 self._catch_up_soon(peer)
@@ -294,6 +297,11 @@ class NetworkNode:
                 host.recorder.delivered(message.event, message.hops, pulled)
         self._readers.offer(fresh, now)
         return len(fresh)
+
+    def _kept(self, host: Host, topic: Topic, age_ms_max: int) -> list[Carrier]:
+        """Events of others that other readers here have had."""
+        kept = self._log.missing_of(topic, {}, age_ms_max, Subscription.BYTES_MAX, host.now())
+        return [Carrier(event, 1, age) for event, age in kept if event.publisher != host.me]
 
     def _on_control(self, connection: Connection, message: Ask | Answer) -> None:
         if isinstance(message, Ask):

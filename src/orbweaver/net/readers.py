@@ -40,7 +40,8 @@ class Readers:
         if topic not in self._readers:
             # After a restart, what was missed since the first subscription is still owed.
             since = min(since, log.subscriptions().get(topic, since))
-        order = _order(log, topic, past=since < now) if ordered else None
+        shared = topic in self._readers
+        order = _order(log, topic, past=since < now, shared=shared) if ordered else None
         subscription = Subscription(topic, buffer, order, self._remove, self._missed)
         known = self._readers.setdefault(topic, [])
         known.append(subscription)
@@ -83,10 +84,12 @@ class Readers:
             self._last(topic)
 
 
-def _order(log: EventLog, topic: Topic, past: bool) -> Ordered:
+def _order(log: EventLog, topic: Topic, past: bool, shared: bool) -> Ordered:
     """What comes from windows comes later than what is published now; so where the past is
     asked for, the beginning is waited for as long as any gap."""
     order = Ordered(first_ms=ORDER_MS, wait_ms=ORDER_MS) if past else Ordered(wait_ms=ORDER_MS)
+    if past and shared:
+        return order  # what was seen here, by other readers, is given to this one again
     for stream, edges in log.positions(topic).items():
         order.expect(stream, edges[0])
     return order

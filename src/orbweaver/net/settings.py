@@ -141,7 +141,13 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def make_settings(settings: Mapping[str, Any]) -> Settings:
-    return build(Settings, settings, "a node")
+    made = build(Settings, settings, "a node")
+    if made.sign and made.window_s > made.replay_s:
+        raise UsageError(
+            f"window_s={made.window_s:g} keeps events for longer than anybody would take them "
+            f"(replay_s={made.replay_s:g}); raise replay_s, at all nodes"
+        )
+    return made
 
 
 def split_address(text: str, port: int | None = None) -> tuple[str, int]:
