@@ -307,3 +307,36 @@ def test_who_goes_on_pushing_over_a_lazy_link_is_told_again(monkeypatch):
         reader.receive(1, Push(event, 2, 0))
     told = [message for to, message in reader.outbox.sent if to == 1 and message == Prune("t")]
     assert len(told) == 3
+
+
+def test_who_is_pruned_by_who_feeds_it_does_not_take_that():
+    net = Net(3, (0, 1), (1, 2))
+    net.publish(0)
+    net.nodes[0]._make_lazy("t", 1)  # as it does when it says so
+    net.nodes[1].receive(0, Prune("t"))
+    net.pump.settle()
+    assert net.carried(Graft) == [(1, 0)]
+    net.publish(0)
+    assert (0, 1) in net.carried(Push), "it goes on"
+    net.run(10 * GRAFT_MS)
+    assert net.carried(Graft) == [], "and nothing has to be looked for"
+
+
+def test_but_takes_it_from_anybody_else():
+    net = Net(3, (0, 1), (1, 2))
+    net.publish(0)
+    assert (1, 2) in net.carried(Push)
+    net.nodes[1].receive(2, Prune("t"))
+    net.publish(0)
+    assert net.carried(Push) == [(0, 1)]
+
+
+def test_one_of_those_who_have_what_is_missing_is_enough():
+    """Each that is asked becomes an eager link, and all but one would be pruned again."""
+    net = Net(4, (0, 3), (1, 3), (2, 3))
+    reader = net.nodes[3]
+    for seq, (first, second) in enumerate([(0, 1), (1, 0), (2, 0), (0, 2)]):
+        for holder in (first, second):
+            reader.receive(holder, Announce((Sign((7, 0, "t"), seq, 0),)))
+    net.run(GRAFT_MS)
+    assert {to for sender, to in net.carried(Graft) if sender == 3} == {0}

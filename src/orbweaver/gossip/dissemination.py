@@ -11,7 +11,8 @@ Plumtree prunes whoever brings a copy. When events follow each other faster than
 drain, two neighbours are each first with some of them, and pruning both would leave nobody
 who pushes. So a node remembers who *feeds* it, the last that brought something new, or a copy
 that had come a shorter way, over an eager link; it never prunes that one, nor anybody while
-there is none.
+there is none. And one that is pruned by who feeds it, since something had come faster another
+way for once, does not take that: it says so with a GRAFT that asks for nothing else.
 
 Events of one (publisher, epoch, topic) are numbered, so that any later sign of a stream
 shows what is missing of it. After a burst the newest numbers are announced once more over
@@ -347,8 +348,13 @@ class Dissemination:
                     stream.settle(seq)
 
     def on_prune(self, sender: NodeId, message: Prune) -> None:
-        if sender in self._peers and self._cares(message.topic):
-            self._make_lazy(message.topic, sender)
+        topic = message.topic
+        if sender not in self._peers or not self._cares(topic):
+            return
+        if self._feeder.get(topic) == sender and self._is_fed(topic):
+            self._outbox.send(sender, Graft((self._me, self._epoch, topic), (), 0))
+        else:
+            self._make_lazy(topic, sender)
 
     # -- timers
 
@@ -386,6 +392,8 @@ class Dissemination:
         """Pull what is overdue, asking the next holder each time."""
         now = self._outbox.now()
         asks: dict[tuple[NodeId, StreamId], list[int]] = {}
+        asked: dict[Topic, NodeId] = {}
+        """Whom first: each that is asked becomes an eager link, and one is enough."""
         overdue = [item for item in self._missing.items() if item[1].due <= now]
         pause_ms = max(0, len(overdue) - self.CACHE_SIZE) // self.PULL_PER_MS
         for key, missing in overdue:
@@ -401,6 +409,8 @@ class Dissemination:
             missing.due = now + self._patience_ms * tries + pause_ms
             heappush(self._dues, (missing.due, key))
             holder = holders[(tries - 1) % len(holders)]
+            if tries == 1 and asked.setdefault(stream[2], holder) in holders:
+                holder = asked[stream[2]]
             missing.asked.append(holder)
             asks.setdefault((holder, stream), []).append(seq)
         for (holder, stream), seqs in asks.items():
