@@ -8,6 +8,7 @@ stored with its traceback, and the others go on.
 from __future__ import annotations
 
 import resource
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -36,6 +37,8 @@ from orbweaver.workload.scenario import Scenario
 
 MEMORY_GB = 6
 """What one task may take, unless told otherwise; beyond, it fails alone."""
+SHORT_S = 60.0
+"""A wave that takes no longer is followed by one of twice as many runs."""
 
 
 class Swept(msgspec.Struct, frozen=True):
@@ -54,8 +57,9 @@ def sweep(
     wave: int = 0,
     done: Callable[[int, int], None] | None = None,
 ) -> Swept:
-    """Run what the store does not have. `wave` 0 means eight for each core; `done` is told
-    now and then, and after each wave, how many of how many are there."""
+    """Run what the store does not have, in waves: what an interruption loses is the wave that
+    is under way. `wave` 0 means as many as take some minutes; `done` is told now and then, and
+    after each wave, how many of how many are there."""
     if not store.parent.is_dir():
         raise UsageError(f"{store}: there is no folder {store.parent}")
     keys = {job_key(*job): job for job in jobs}
@@ -63,11 +67,12 @@ def sweep(
     missing = [key for key in keys if key not in known]
     # Large runs first, so that no core is left with one at the end of a wave.
     missing.sort(key=lambda key: -keys[key][0].workload.nodes)
-    wave = wave or 8 * _parallelism(spark)
+    size = wave or _parallelism(spark)
     tell = done or (lambda there, of: None)
-    there = len(keys) - len(missing)
-    for start in range(0, len(missing), wave):
-        chunk = missing[start : start + wave]
+    start, there = 0, len(keys) - len(missing)
+    while start < len(missing):
+        began = time.monotonic()
+        chunk = missing[start : start + size]
         runs = [(key, msgspec.json.encode(keys[key][0]).decode(), keys[key][1]) for key in chunk]
         # A partition for each run, which the task finds by its number.
         places = spark.range(0, len(runs), 1, len(runs))
@@ -78,8 +83,11 @@ def sweep(
         with watched_tasks(spark, "runs", moved):
             rows = places.mapInArrow(_runner(runs, memory_gb), RUNS)
             rows.write.mode("append").parquet(str(store))
+        start += len(chunk)
         there += len(chunk)
         tell(there, len(keys))
+        if not wave and time.monotonic() - began < SHORT_S:
+            size *= 2  # what is left is no larger
     known = stored_results(spark, store, keys)
     failures = stored_failures(spark, store, [key for key in keys if key not in known])
     return Swept([known[key] for key in keys if key in known], failures, len(missing))
