@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
+from orbweaver.pipeline import sweep as stage
 from orbweaver.pipeline.store import RUNS, job_key, read_runs
 from orbweaver.pipeline.sweep import bounded_memory, run_row, sweep
 from orbweaver.study.run import Result, run_scenario
@@ -46,6 +47,23 @@ def test_results_are_those_of_single_runs_and_are_not_run_again(
     alone = [run_scenario(scenario, seed).result for scenario, seed in jobs]
     assert timeless(second.results) == timeless(alone)
     assert sweep(spark, jobs, store).ran == 0
+
+
+@pytest.mark.parametrize(("short_s", "waves"), [(1e9, [2, 4, 1]), (0.0, [2, 2, 2, 1])])
+def test_waves_grow_while_they_are_short(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_s: float,
+    waves: list[int],
+) -> None:  # fmt: skip
+    ran: list[int] = []
+    runner = stage._runner
+    monkeypatch.setattr(stage, "SHORT_S", short_s)
+    monkeypatch.setattr(stage, "_parallelism", lambda spark: 2)
+    monkeypatch.setattr(
+        stage, "_runner", lambda runs, gb: ran.append(len(runs)) or runner(runs, gb)
+    )
+    jobs = [(small("tiny", 10), seed) for seed in range(7)]
+    assert len(sweep(spark, jobs, tmp_path / "store").results) == 7
+    assert ran == waves
 
 
 def test_a_failing_run_is_told_and_the_others_go_on(spark: SparkSession, tmp_path: Path) -> None:
