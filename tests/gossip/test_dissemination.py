@@ -3,7 +3,7 @@
 import pytest
 
 from orbweaver.core.messages import Event
-from orbweaver.gossip.dissemination import Announce, Dissemination, Prune, Push, Sign
+from orbweaver.gossip.dissemination import Announce, Dissemination, Graft, Prune, Push, Sign
 from orbweaver.gossip.streams import AGE_SLACK_MS
 from tests.gossip.dissemination_net import Net
 
@@ -148,13 +148,25 @@ def test_a_copy_from_a_stranger_prunes_nothing():
     assert net.carried(Push) == [(0, 1)]
 
 
-def test_a_pruned_link_that_brings_something_new_is_eager_again():
-    net = Net(2, (0, 1))
-    net.nodes[0].on_prune(1, Prune("t"))
-    net.publish(1)
-    net.carried()
+def test_who_was_pruned_and_brings_something_new_when_nobody_else_does_is_asked_to_go_on():
+    net = Net(3, (0, 1), (0, 2))
+    reader = net.nodes[0]
+    events = [Event("t", 9, 0, seq) for seq in range(2)]
+    for feeder, event in ((1, events[0]), (2, events[0])):
+        reader.on_push(feeder, Push(event, 1, 0))
+    assert (2, Prune("t")) in reader.outbox.take()
+    net.unlink(0, 1)
+    reader.on_push(2, Push(events[1], 1, 0))
+    assert (2, Graft((9, 0, "t"), (), 0)) in reader.outbox.take()
+
+
+def test_an_event_is_not_pushed_to_who_published_it():
+    net = Net(3, (0, 1), (0, 2), (1, 2))
+    net.lose(Push, between=(0, 2))
     net.publish(0)
-    assert net.carried(Push) == [(0, 1)]
+    assert set(net.carried(Push)) == {(0, 1), (1, 2)}
+    net.run(5000)
+    assert all(to != 0 for _, to in net.carried(Push))
 
 
 def test_what_is_known_of_other_topics_outlives_an_unsubscription():

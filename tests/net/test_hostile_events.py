@@ -161,7 +161,7 @@ def test_nobody_makes_honest_nodes_blame_each_other(overlay: str, hops: int, age
 @pytest.mark.parametrize("off_s", [-5000, 5000, -(2**50)])
 def test_events_of_another_time(overlay: str, off_s: int) -> None:
     async def scenario() -> None:
-        async with arena(overlay, replay_s=60.0) as ring:
+        async with arena(overlay, replay_s=60.0, window_s=60.0) as ring:
             attacker = await ring.member()
             for seq in range(TRIES):
                 event = attacker.event(seq)

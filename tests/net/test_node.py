@@ -205,7 +205,7 @@ def test_misuse_is_told():
         ({"join": ["a:b"]}, "address"),
         ({"params": {"ks": 1}}, "parameter"),
         ({"queue_messages": 0}, "queue_messages"),
-        ({"window_s": 1000, "replay_s": 900}, "raise replay_s"),
+        ({"window_s": 1000, "replay_s": 900}, "lower window_s"),
         ({"publishers": {"a/#/b": []}}, "a/#/b"),
         ({"publishers": {"a": ["xyz"]}}, "keys show"),
     ],

@@ -2,17 +2,20 @@
 
 The idea of Plumtree (Leitao et al., 2007), once for each topic. Among the links whose two
 ends share a topic, each end marks some as *lazy*. An event is pushed at once over links
-that are not lazy, and only announced over the lazy ones. A copy that arrives twice makes
-its link lazy (PRUNE); an announced event that does not come makes the announcer's link
-eager again and pulls the event (GRAFT). What remains eager is a spanning tree of the
-topic's subscribers, found by the first events and mended when links go.
+that are not lazy, and only announced over the lazy ones. Who gets a copy of what it has asks
+for no more of them (PRUNE), and the other end makes its link lazy; an announced event that
+does not come makes the announcer's link eager again and pulls the event (GRAFT). What remains
+eager is a spanning tree of the topic's subscribers, found by the first events and mended when
+links go.
 
 Plumtree prunes whoever brings a copy. When events follow each other faster than queues
 drain, two neighbours are each first with some of them, and pruning both would leave nobody
-who pushes. So a node remembers who *feeds* it, the last that brought something new, or a copy
-that had come a shorter way, over an eager link; it never prunes that one, nor anybody while
-there is none. And one that is pruned by who feeds it, since something had come faster another
-way for once, does not take that: it says so with a GRAFT that asks for nothing else.
+who pushes. So a node remembers who *feeds* it: the first that brought something new, until
+another brings a copy that had come a shorter way, or something new before the feeder does. It
+never prunes that one, nor anybody while there is none. And a PRUNE is for one direction: who
+gets it stops to push, and prunes in turn, unless the other one feeds it. Plumtree makes the
+link lazy both ways at once, and a node that got something faster another way, for once, would
+be cut off by who feeds it until it has said so, which takes as long as queues do.
 
 Events of one (publisher, epoch, topic) are numbered, so that any later sign of a stream
 shows what is missing of it. After a burst the newest numbers are announced once more over
@@ -144,9 +147,13 @@ class Dissemination:
         self._next_seq: dict[Topic, int] = {}
         self._streams: dict[StreamId, Stream] = {}
         self._cache = EventCache(self.CACHE_SIZE, self.YOUNG_MS)
-        self._lazy: dict[Topic, dict[NodeId, int]] = {}
-        """Topic -> the lazy links, and how many copies still came over each."""
+        self._lazy: dict[Topic, dict[NodeId, None]] = {}
+        """Topic -> those who have pruned us."""
+        self._pruned: dict[Topic, dict[NodeId, int]] = {}
+        """Topic -> those whom we have pruned, and how many copies still came from each."""
         self._feeder: dict[Topic, NodeId] = {}
+        self._rival: dict[Topic, NodeId] = {}
+        """Who, besides, brought something new last."""
         self._to_announce: dict[NodeId, dict[StreamId, int]] = {}
         self._to_summarise: dict[StreamId, int] = {}
         self._missing: dict[tuple[StreamId, int], Missing] = {}
@@ -174,7 +181,9 @@ class Dissemination:
         self._subscribed_at.pop(topic, None)
         self._cache.drop_topic(topic)
         self._lazy.pop(topic, None)
+        self._pruned.pop(topic, None)
         self._feeder.pop(topic, None)
+        self._rival.pop(topic, None)
         for stream, seq in [k for k in self._missing if k[0][2] == topic]:
             self._give_up(stream, seq)
 
@@ -202,6 +211,8 @@ class Dissemination:
     def peer_down(self, peer: NodeId) -> None:
         for lazy in self._lazy.values():
             lazy.pop(peer, None)
+        for pruned in self._pruned.values():
+            pruned.pop(peer, None)
         self._to_announce.pop(peer, None)
 
     # -- messages: `handlers` has a function for each
@@ -226,14 +237,16 @@ class Dissemination:
             stream.skip_below(looked_for.floor)
             if sender not in looked_for.asked:
                 self._be_patient(self._outbox.now() - looked_for.since)
+            elif self._cares(topic):
+                self._feeder[topic] = sender  # whoever was has failed
         stream.settle(seq)
-        lazy = self._lazy.get(topic)
-        if lazy is None or sender not in lazy:
-            if self._feeder.get(topic) != sender and self._cares(topic):
+        if self._feeder.get(topic) != sender and self._cares(topic):
+            if not self._is_fed(topic):
                 self._feeder[topic] = sender
-        elif not self._is_fed(topic):
-            del lazy[sender]
-            self._feeder[topic] = sender
+                if self._pruned.get(topic, {}).pop(sender, None) is not None:
+                    self._outbox.send(sender, Graft(key, (), 0))  # it should go on, after all
+            else:
+                self._rival[topic] = sender
         now = self._outbox.now()
         since = self._subscribed_at.get(topic)
         # Not what was published before the subscription.
@@ -260,7 +273,7 @@ class Dissemination:
                 and stream.next_seq == event.seq
                 and not (stream.ahead or self._missing)
                 and self._feeder.get(event.topic) == sender
-                and sender not in self._lazy.get(event.topic, ())
+                and sender not in self._pruned.get(event.topic, ())
                 and event.publisher != self._me
             ):
                 end = _end_of_run(messages, at)
@@ -284,21 +297,24 @@ class Dissemination:
     def _on_copy(self, sender: NodeId, message: Push) -> None:
         event = message.event
         topic = event.topic
-        if sender not in self._peers or self._feeder.get(topic) == sender:
+        if sender not in self._peers:
             return
-        lazy = self._lazy.get(topic)
-        if lazy is not None and sender in lazy:
-            # Some were on their way when it was pruned; more mean that it does not know.
-            lazy[sender] += 1
-            if lazy[sender] % self.REMIND == 0:
-                self._outbox.send(sender, Prune(topic))
-            return
+        pruned = self._pruned.get(topic, {})
         held = self._cache.get(event.stream, event.seq)
-        if held is not None and message.hops < held.hops and self._cares(topic):
+        nearer = held is not None and message.hops < held.hops and self._cares(topic)
+        if self._feeder.get(topic) == sender:
+            rival = self._rival.get(topic, sender)
+            if not nearer and rival in self._peers and rival not in pruned:
+                self._feeder[topic] = rival
+        elif sender in pruned:
+            # Some were on their way when it was pruned; more mean that it does not know.
+            pruned[sender] += 1
+            if pruned[sender] % self.REMIND == 0:
+                self._outbox.send(sender, Prune(topic))
+        elif nearer:
             self._feeder[topic] = sender
         elif event.publisher == self._me or self._is_fed(topic):
-            self._make_lazy(topic, sender)
-            self._outbox.send(sender, Prune(topic))
+            self._prune(topic, sender)
 
     def _be_patient(self, late_ms: int) -> None:
         """An event that was looked for has come by itself. To pull such events would only make
@@ -308,7 +324,12 @@ class Dissemination:
 
     def _is_fed(self, topic: Topic) -> bool:
         feeder = self._feeder.get(topic)
-        return feeder in self._peers and feeder not in self._lazy.get(topic, ())
+        return feeder in self._peers and feeder not in self._pruned.get(topic, ())
+
+    def _prune(self, topic: Topic, peer: NodeId) -> None:
+        if self._cares(topic):
+            self._pruned.setdefault(topic, {})[peer] = 0
+        self._outbox.send(peer, Prune(topic))
 
     def on_announce(self, sender: NodeId, message: Announce) -> None:
         noted = False
@@ -351,10 +372,10 @@ class Dissemination:
         topic = message.topic
         if sender not in self._peers or not self._cares(topic):
             return
-        if self._feeder.get(topic) == sender and self._is_fed(topic):
-            self._outbox.send(sender, Graft((self._me, self._epoch, topic), (), 0))
-        else:
-            self._make_lazy(topic, sender)
+        self._make_lazy(topic, sender)
+        feeder = self._feeder.get(topic)
+        if feeder != sender and sender not in self._pruned.get(topic, ()) and self._is_fed(topic):
+            self._prune(topic, sender)
 
     # -- timers
 
@@ -432,12 +453,12 @@ class Dissemination:
     def _spread(self, run: Sequence[Held], stream: StreamId, source: NodeId | None) -> None:
         """Events of one stream, which follow each other."""
         self._cache.put(run, stream)
-        topic = stream[2]
+        publisher, _, topic = stream
         bit = self._topic_mask(topic)
         lazy = self._lazy.get(topic, ())
         pushes: list[Push] = []
         for peer, interest in self._peers.items():
-            if peer == source or not interest.mask & bit:
+            if peer in (source, publisher) or not interest.mask & bit:
                 continue
             if peer in lazy:
                 self._announce_soon(peer, stream, run[-1].event.seq)
@@ -546,13 +567,14 @@ class Dissemination:
             return
         lazy = self._lazy.setdefault(topic, {})
         if peer not in lazy:
-            lazy[peer] = 0
+            lazy[peer] = None
             for stream, held in self._cache.newest(topic).items():
                 self._announce_soon(peer, stream, held.event.seq)
 
     def _make_eager(self, topic: Topic, peer: NodeId) -> None:
-        if topic in self._lazy:
-            self._lazy[topic].pop(peer, None)
+        for links in (self._lazy.get(topic), self._pruned.get(topic)):
+            if links is not None:
+                links.pop(peer, None)
 
     handlers: ClassVar[dict[type[Message], Callable[[Dissemination, NodeId, Any], None]]] = {
         Push: on_push,

@@ -90,7 +90,7 @@ class Settings(Params, frozen=True):
             description="buffer of the kernel for each connection and direction; more for fast "
             "links over long distances",
         ),
-    ] = 64 << 10
+    ] = 256 << 10
     when_full: Annotated[
         Literal["wait", "drop"],
         Meta(
@@ -145,7 +145,7 @@ def make_settings(settings: Mapping[str, Any]) -> Settings:
     if made.sign and made.window_s > made.replay_s:
         raise UsageError(
             f"window_s={made.window_s:g} keeps events for longer than anybody would take them "
-            f"(replay_s={made.replay_s:g}); raise replay_s, at all nodes"
+            f"(replay_s={made.replay_s:g}); lower window_s, or raise replay_s at all nodes"
         )
     return made
 
