@@ -7,7 +7,16 @@ import pytest
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Event
 from orbweaver.core.topics import TopicTable
-from orbweaver.gossip.flood import KEEP_MS, TELL_MAX, Flood, Notice, Pull, Pulled
+from orbweaver.gossip.flood import (
+    AGAIN_MAX,
+    BACKLOG_MS,
+    KEEP_MS,
+    TELL_MAX,
+    Flood,
+    Notice,
+    Pull,
+    Pulled,
+)
 from tests.gossip.fake_outbox import FakeOutbox, make_context
 
 EVENT = Event("a", NodeId(9), 0, 0, b"x")
@@ -114,3 +123,28 @@ def test_old_events_are_forgotten_but_not_taken_for_new() -> None:
 def test_sequences_count_for_each_topic() -> None:
     flood, _ = part([])
     assert [flood.publish(t, b"").seq for t in ("a", "a", "b")] == [0, 1, 0]
+
+
+def test_not_all_of_very_many_are_told_of_again_at_once() -> None:
+    flood, outbox = part([1])
+    for _ in range(AGAIN_MAX + 10):
+        flood.publish("a", b"x")
+    told = outbox.take()
+    flood.step()
+    assert outbox.take() == told[:AGAIN_MAX], "the oldest first"
+
+
+def test_the_backlog_is_what_nobody_has_taken_for_a_while() -> None:
+    flood, outbox = part([1, 2])
+    events = [flood.publish("a", b"x") for _ in range(3)]
+    assert flood.backlog() == 3
+    flood.on_pull(NodeId(2), Pull((events[0].publisher, 0, "a", 0)))
+    assert flood.backlog() == 2, "one neighbour is enough"
+    outbox.clock.now = BACKLOG_MS + 1
+    assert flood.backlog() == 0, "there may be nobody who wants it"
+
+
+def test_there_is_no_backlog_where_nobody_was_told() -> None:
+    flood, _ = part([])
+    flood.publish("a", b"x")
+    assert flood.backlog() == 0

@@ -161,6 +161,11 @@ class Overlay(ABC):
     def lost(self, peer: NodeId) -> None:
         """The host has found out that `peer` cannot be reached."""
 
+    def backlog(self) -> int:
+        """Events published here a moment ago that no neighbour has taken yet. A host that
+        does not want to lose any lets the application wait while there are many."""
+        return 0
+
     @abstractmethod
     def links(self) -> Collection[NodeId]:
         """The peers this node counts as its neighbours now."""

@@ -11,6 +11,7 @@ and of what one peer gives notice only so much is looked for at a time.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from typing import ClassVar
 
@@ -26,6 +27,11 @@ KEEP_MS = 10_000
 """How long an event can be had from a node that got it."""
 TELL_MAX = 4
 """Notices of one event to one peer that does not react."""
+BACKLOG_MS = 2000
+AGAIN_MAX = 1 << 11
+"""Events that are told of, or asked for, again in one cycle, the oldest first. When tens of
+thousands wait for an answer, the answers are on their way, and would be pushed out of queues
+by as many repetitions."""
 KNOWS = -1
 PULLS_MAX = 16
 """Times that one peer is given the same event; each may be a thousand times its request."""
@@ -65,7 +71,8 @@ class Pulled(Carrier, frozen=True, gc=False, tag="pulled"):
 class Known:
     """An event that this node has heard of, and whom it has told."""
 
-    __slots__ = ("age_ms", "event", "first", "hops", "pulls", "quiet", "since", "sources", "told")
+    __slots__ = ("age_ms", "event", "first", "hops", "pulls", "quiet", "since", "sources", "taken",
+                 "told")  # fmt: skip
 
     def __init__(self, since: int, first: NodeId | None) -> None:
         self.first = first
@@ -80,6 +87,8 @@ class Known:
         """Peer -> notices sent; or KNOWS, and one less for each time that it got the event."""
         self.sources: list[NodeId] = []
         """Who gave notice, the first one first."""
+        self.taken = False
+        """Somebody has pulled it."""
         self.pulls: list[NodeId] = []
         """Who has pulled while the event was still on its way here."""
 
@@ -105,6 +114,7 @@ class Flood:
         self._streams: dict[StreamId, Stream] = {}
         self._known: dict[EventId, Known] = {}
         self._bytes = 0
+        self._untaken: deque[Known] = deque()
         self._unproven: dict[NodeId, int] = {}
         """How many events are looked for because of each peer."""
 
@@ -118,8 +128,17 @@ class Flood:
         name = _name(event)
         known = self._learn(name, None)
         self._have(name, known, event)
-        self._spread(name, known)
+        if self._spread(name, known):
+            self._untaken.append(known)
         return event
+
+    def backlog(self) -> int:
+        """Events of ours that somebody was told of and nobody has pulled. Those that nobody
+        pulls for long count no more: there may be nobody who does."""
+        untaken, old = self._untaken, self._context.outbox.now() - BACKLOG_MS
+        while untaken and (untaken[0].taken or untaken[0].since < old):
+            untaken.popleft()
+        return len(untaken)
 
     def on_notice(self, sender: NodeId, message: Notice) -> None:
         name = message.event
@@ -141,6 +160,7 @@ class Flood:
         known = self._known.get(message.event)
         if known is None:
             return
+        known.taken = True
         _note_knows(known, sender)
         if known.event is not None:
             self._hand_over(sender, known)
@@ -167,31 +187,39 @@ class Flood:
 
     def step(self) -> None:
         """Once a cycle: forget what is old, ask and tell again where nothing came back."""
+        self.backlog()
         old = self._context.outbox.now() - KEEP_MS
+        again = AGAIN_MAX
         for name, known in list(self._known.items()):
             if known.since < old:
                 self._forget(name, known)
                 continue
-            if known.event is None and known.sources:
+            if not again:
+                break
+            asked = known.event is None and bool(known.sources)
+            if asked:
                 # The next who said to have it; the first may have gone.
                 known.sources.append(known.sources.pop(0))
                 self._context.outbox.send(known.sources[0], Pull(name))
-            self._spread(name, known)
+            if self._spread(name, known) or asked:
+                again -= 1
 
     def _wants(self, topic: Topic, age_ms: int) -> bool:
         """Whoever subscribes is owed what is published from then on."""
         since = self._subscribed.get(topic)
         return since is not None and age_ms <= self._context.outbox.now() - since + AGE_SLACK_MS
 
-    def _spread(self, name: EventId, known: Known) -> None:
+    def _spread(self, name: EventId, known: Known) -> bool:
+        """Whether there was anybody to tell."""
         if known.quiet:
-            return
+            return False
         told = known.told
         peers = [peer for peer in self._targets(name[2]) if 0 <= told.get(peer, 0) < TELL_MAX]
         if peers:
             for peer in peers:
                 told[peer] = told.get(peer, 0) + 1
             self._context.outbox.send_all(peers, Notice(name))
+        return bool(peers)
 
     def _hand_over(self, peer: NodeId, known: Known) -> None:
         assert known.event is not None

@@ -134,6 +134,9 @@ class TableOverlay(DispatchingOverlay):
         if known is not None:
             self._unlink(known)
 
+    def backlog(self) -> int:
+        return self.flood.backlog()
+
     def links(self) -> Collection[NodeId]:
         return self.peers.keys()
 

@@ -47,6 +47,8 @@ JOIN_S = 5.0
 """How long a node waits for an answer before it starts alone."""
 BURST = 256
 """Events published without a pause; then what is waiting is written first."""
+BACKLOG_MAX = 1024
+"""Events that neighbours were told of and may not have taken before publishing waits."""
 UPKEEP_S = 0.25
 ALONE_S = 1.0
 """How often a node that is connected with nobody looks for others."""
@@ -338,7 +340,9 @@ class NetworkNode:
     async def _breathe(self, host: Host) -> None:
         self._burst = 0
         await asyncio.sleep(0)  # what has been published is written now
-        while self.settings.when_full == "wait" and host.outgoing.crowded():
+        while self.settings.when_full == "wait" and (
+            host.outgoing.crowded() or host.overlay.backlog() > BACKLOG_MAX
+        ):
             if self._room is None:
                 self._room = asyncio.get_running_loop().create_future()
             await asyncio.wait([self._room], timeout=UPKEEP_S)

@@ -21,7 +21,7 @@ from orbweaver.net.peers import Peer
 if TYPE_CHECKING:
     from orbweaver.net.host import Host
 
-WRITE_MAX = 1 << 20
+WRITE_MAX = 128 << 10
 """Bytes written at once to one peer; the rest waits until they are gone."""
 CROWDED = 0.125
 """How full the fullest queue of events is when whoever brings more is asked to wait."""
