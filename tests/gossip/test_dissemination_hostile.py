@@ -116,8 +116,7 @@ def test_topics_that_nobody_wants_are_not_remembered():
         say(net, Announce((Sign((9, 0, topic), 1000, 0),)))
         say(net, Graft((9, 0, topic), (1, 2, 3), HUGE))
     assert len(net.table) == known
-    assert not reader._lazy
-    assert not reader._feeder
+    assert not reader._trees
     assert not reader._missing
 
 

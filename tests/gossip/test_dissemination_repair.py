@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from orbweaver.core.messages import Event
 from orbweaver.core.seeds import generator
+from orbweaver.gossip import trees
 from orbweaver.gossip.dissemination import (
     Announce,
     Dissemination,
@@ -282,7 +283,7 @@ def test_who_feeds_a_node_is_not_pruned_though_another_is_first_with_some():
     reader.receive(1, Push(first[1], 2, 0))
     reader.receive(1, Push(first[0], 2, 0))
     reader.receive(0, Push(first[1], 1, 0))
-    pruned = reader._pruned.get("t", {})
+    pruned = reader._trees["t"].pruned
     assert not {0, 1} <= set(pruned), "nobody is left who pushes"
 
 
@@ -292,13 +293,13 @@ def test_a_copy_that_came_a_shorter_way_is_preferred():
     event = Event("t", 0, 0, 0)
     reader.receive(1, Push(event, 2, 0))
     reader.receive(0, Push(event, 1, 0))
-    assert 0 not in reader._pruned.get("t", {})
+    assert 0 not in reader._trees["t"].pruned
     reader.receive(1, Push(event, 2, 0))
-    assert 1 in reader._pruned["t"]
+    assert 1 in reader._trees["t"].pruned
 
 
 def test_who_goes_on_pushing_over_a_lazy_link_is_told_again(monkeypatch):
-    monkeypatch.setattr(Dissemination, "REMIND", 3)
+    monkeypatch.setattr(trees, "REMIND", 3)
     net = Net(3, (0, 1), (0, 2), (1, 2))
     reader = net.nodes[2]
     event = Event("t", 0, 0, 0)
@@ -309,13 +310,18 @@ def test_who_goes_on_pushing_over_a_lazy_link_is_told_again(monkeypatch):
     assert len(told) == 3
 
 
+def prune(net, node, peer):
+    net.nodes[node]._tree("t").pruned[peer] = 0
+    net.nodes[node].outbox.send(peer, Prune("t"))
+    net.pump.settle()
+
+
 def test_who_is_pruned_by_who_feeds_it_is_still_fed():
     """It had something faster from elsewhere, for once, and pushed it to who feeds it."""
     net = Net(3, (0, 1), (1, 2))
     net.publish(0)
     net.carried()
-    net.nodes[0]._prune("t", 1)
-    net.pump.settle()
+    prune(net, 0, 1)
     assert net.carried(Prune) == [(0, 1)], "and not back"
     net.publish(0)
     assert net.carried(Push) == [(0, 1), (1, 2)]
@@ -329,8 +335,7 @@ def test_who_is_pruned_by_anybody_else_prunes_in_turn():
     net = Net(3, (0, 1), (1, 2))
     net.publish(0)
     net.carried()
-    net.nodes[2]._prune("t", 1)
-    net.pump.settle()
+    prune(net, 2, 1)
     assert net.carried(Prune) == [(2, 1), (1, 2)], "once each"
     net.publish(0)
     assert net.carried(Push) == [(0, 1)]

@@ -6,16 +6,7 @@ that are not lazy, and only announced over the lazy ones. Who gets a copy of wha
 for no more of them (PRUNE), and the other end makes its link lazy; an announced event that
 does not come makes the announcer's link eager again and pulls the event (GRAFT). What remains
 eager is a spanning tree of the topic's subscribers, found by the first events and mended when
-links go.
-
-Plumtree prunes whoever brings a copy. When events follow each other faster than queues
-drain, two neighbours are each first with some of them, and pruning both would leave nobody
-who pushes. So a node remembers who *feeds* it: the first that brought something new, until
-another brings a copy that had come a shorter way, or something new before the feeder does. It
-never prunes that one, nor anybody while there is none. And a PRUNE is for one direction: who
-gets it stops to push, and prunes in turn, unless the other one feeds it. Plumtree makes the
-link lazy both ways at once, and a node that got something faster another way, for once, would
-be cut off by who feeds it until it has said so, which takes as long as queues do.
+links go; `gossip.trees` says where that is not as in Plumtree.
 
 Events of one (publisher, epoch, topic) are numbered, so that any later sign of a stream
 shows what is missing of it. After a burst the newest numbers are announced once more over
@@ -41,6 +32,7 @@ from orbweaver.core.overlay import Context
 from orbweaver.core.topics import Interest
 from orbweaver.gossip.cache import EventCache, Held
 from orbweaver.gossip.streams import AGE_SLACK_MS, Stream
+from orbweaver.gossip.trees import Tree
 
 
 class Push(Carrier, frozen=True, gc=False, tag="push"):
@@ -121,8 +113,6 @@ class Dissemination:
     PULL_PER_MS = 8
     """How fast so many may be expected to come."""
     TRIES_MAX = 6
-    REMIND = 256
-    """Copies over a lazy link after which its far end is told again."""
     RELAY_AGE_MS = 10_000
     """Events this young are pulled even by those who want them only to pass them on: while
     an overlay forms, the way to a subscriber may lead over a node that came later."""
@@ -147,13 +137,8 @@ class Dissemination:
         self._next_seq: dict[Topic, int] = {}
         self._streams: dict[StreamId, Stream] = {}
         self._cache = EventCache(self.CACHE_SIZE, self.YOUNG_MS)
-        self._lazy: dict[Topic, dict[NodeId, None]] = {}
-        """Topic -> those who have pruned us."""
-        self._pruned: dict[Topic, dict[NodeId, int]] = {}
-        """Topic -> those whom we have pruned, and how many copies still came from each."""
-        self._feeder: dict[Topic, NodeId] = {}
-        self._rival: dict[Topic, NodeId] = {}
-        """Who, besides, brought something new last."""
+        self._trees: dict[Topic, Tree] = {}
+        """Of the topics we care for."""
         self._to_announce: dict[NodeId, dict[StreamId, int]] = {}
         self._to_summarise: dict[StreamId, int] = {}
         self._missing: dict[tuple[StreamId, int], Missing] = {}
@@ -180,10 +165,7 @@ class Dissemination:
         must not be given them again."""
         self._subscribed_at.pop(topic, None)
         self._cache.drop_topic(topic)
-        self._lazy.pop(topic, None)
-        self._pruned.pop(topic, None)
-        self._feeder.pop(topic, None)
-        self._rival.pop(topic, None)
+        self._trees.pop(topic, None)
         for stream, seq in [k for k in self._missing if k[0][2] == topic]:
             self._give_up(stream, seq)
 
@@ -209,10 +191,8 @@ class Dissemination:
             self._outbox.send(peer, Announce(tuple(signs)))
 
     def peer_down(self, peer: NodeId) -> None:
-        for lazy in self._lazy.values():
-            lazy.pop(peer, None)
-        for pruned in self._pruned.values():
-            pruned.pop(peer, None)
+        for tree in self._trees.values():
+            tree.open(peer)
         self._to_announce.pop(peer, None)
 
     # -- messages: `handlers` has a function for each
@@ -233,20 +213,16 @@ class Dissemination:
         if (seq != stream.next_seq and stream.seen(seq)) or event.publisher == self._me:
             self._on_copy(sender, message)
             return
+        tree = self._tree(topic)
         if self._missing and (looked_for := self._found(key, seq)) is not None:
             stream.skip_below(looked_for.floor)
             if sender not in looked_for.asked:
                 self._be_patient(self._outbox.now() - looked_for.since)
-            elif self._cares(topic):
-                self._feeder[topic] = sender  # whoever was has failed
+            elif tree is not None:
+                tree.feeder = sender  # whoever was has failed
         stream.settle(seq)
-        if self._feeder.get(topic) != sender and self._cares(topic):
-            if not self._is_fed(topic):
-                self._feeder[topic] = sender
-                if self._pruned.get(topic, {}).pop(sender, None) is not None:
-                    self._outbox.send(sender, Graft(key, (), 0))  # it should go on, after all
-            else:
-                self._rival[topic] = sender
+        if tree is not None and tree.take_new(sender, self._peers):
+            self._outbox.send(sender, Graft(key, (), 0))
         now = self._outbox.now()
         since = self._subscribed_at.get(topic)
         # Not what was published before the subscription.
@@ -267,13 +243,15 @@ class Dissemination:
             event = messages[at].event
             key = (event.publisher, event.epoch, event.topic)
             stream = self._streams.get(key)
+            tree = self._trees.get(event.topic)
             end = at + 1
             if (
                 stream is not None
                 and stream.next_seq == event.seq
                 and not (stream.ahead or self._missing)
-                and self._feeder.get(event.topic) == sender
-                and sender not in self._pruned.get(event.topic, ())
+                and tree is not None
+                and tree.feeder == sender
+                and sender not in tree.pruned
                 and event.publisher != self._me
             ):
                 end = _end_of_run(messages, at)
@@ -296,40 +274,19 @@ class Dissemination:
 
     def _on_copy(self, sender: NodeId, message: Push) -> None:
         event = message.event
-        topic = event.topic
-        if sender not in self._peers:
+        tree = self._tree(event.topic)
+        if tree is None or sender not in self._peers:
             return
-        pruned = self._pruned.get(topic, {})
         held = self._cache.get(event.stream, event.seq)
-        nearer = held is not None and message.hops < held.hops and self._cares(topic)
-        if self._feeder.get(topic) == sender:
-            rival = self._rival.get(topic, sender)
-            if not nearer and rival in self._peers and rival not in pruned:
-                self._feeder[topic] = rival
-        elif sender in pruned:
-            # Some were on their way when it was pruned; more mean that it does not know.
-            pruned[sender] += 1
-            if pruned[sender] % self.REMIND == 0:
-                self._outbox.send(sender, Prune(topic))
-        elif nearer:
-            self._feeder[topic] = sender
-        elif event.publisher == self._me or self._is_fed(topic):
-            self._prune(topic, sender)
+        nearer = held is not None and message.hops < held.hops
+        if tree.take_copy(sender, nearer, event.publisher == self._me, self._peers):
+            self._outbox.send(sender, Prune(event.topic))
 
     def _be_patient(self, late_ms: int) -> None:
         """An event that was looked for has come by itself. To pull such events would only make
         work where there is too much of it."""
         if 2 * late_ms > self._patience_ms:
             self._patience_ms = min(2 * late_ms, self.PATIENCE_MS_MAX)
-
-    def _is_fed(self, topic: Topic) -> bool:
-        feeder = self._feeder.get(topic)
-        return feeder in self._peers and feeder not in self._pruned.get(topic, ())
-
-    def _prune(self, topic: Topic, peer: NodeId) -> None:
-        if self._cares(topic):
-            self._pruned.setdefault(topic, {})[peer] = 0
-        self._outbox.send(peer, Prune(topic))
 
     def on_announce(self, sender: NodeId, message: Announce) -> None:
         noted = False
@@ -345,7 +302,8 @@ class Dissemination:
 
     def on_graft(self, sender: NodeId, message: Graft) -> None:
         now = self._outbox.now()
-        self._make_eager(message.stream[2], sender)
+        if (tree := self._trees.get(message.stream[2])) is not None:
+            tree.open(sender)
         below = 0
         for seq in dict.fromkeys(message.seqs[: self.GRAFTED_MAX]):
             held = self._cache.get(message.stream, seq)
@@ -370,12 +328,15 @@ class Dissemination:
 
     def on_prune(self, sender: NodeId, message: Prune) -> None:
         topic = message.topic
-        if sender not in self._peers or not self._cares(topic):
+        tree = self._tree(topic)
+        if tree is None or sender not in self._peers:
             return
-        self._make_lazy(topic, sender)
-        feeder = self._feeder.get(topic)
-        if feeder != sender and sender not in self._pruned.get(topic, ()) and self._is_fed(topic):
-            self._prune(topic, sender)
+        if sender not in tree.lazy:
+            # What was pushed over the link before may have been lost.
+            for stream, held in self._cache.newest(topic).items():
+                self._announce_soon(sender, stream, held.event.seq)
+        if tree.take_prune(sender, self._peers):
+            self._outbox.send(sender, Prune(topic))
 
     # -- timers
 
@@ -435,7 +396,8 @@ class Dissemination:
             missing.asked.append(holder)
             asks.setdefault((holder, stream), []).append(seq)
         for (holder, stream), seqs in asks.items():
-            self._make_eager(stream[2], holder)
+            if (tree := self._tree(stream[2])) is not None:
+                tree.open(holder)
             age_ms_max, most = self._age_ms_max(stream[2]), self.GRAFTED_MAX
             for at in range(0, len(seqs), most):
                 graft = Graft(stream, tuple(seqs[at : at + most]), age_ms_max)
@@ -455,7 +417,8 @@ class Dissemination:
         self._cache.put(run, stream)
         publisher, _, topic = stream
         bit = self._topic_mask(topic)
-        lazy = self._lazy.get(topic, ())
+        tree = self._trees.get(topic)
+        lazy = tree.lazy if tree is not None else ()
         pushes: list[Push] = []
         for peer, interest in self._peers.items():
             if peer in (source, publisher) or not interest.mask & bit:
@@ -475,6 +438,12 @@ class Dissemination:
             self._outbox.set_timer(self.TIMER_ANNOUNCE, self.ANNOUNCE_MS)
         news = self._to_announce.setdefault(peer, {})
         news[stream] = max(seq, news.get(stream, 0))
+
+    def _tree(self, topic: Topic) -> Tree | None:
+        tree = self._trees.get(topic)
+        if tree is None and self._cares(topic):
+            tree = self._trees[topic] = Tree()
+        return tree
 
     def _cares(self, topic: Topic) -> bool:
         """Subscribed to, or published on."""
@@ -560,21 +529,6 @@ class Dissemination:
             if held is not None:
                 signs.append(Sign(stream, seq, held.age_at(now)))
         return signs
-
-    def _make_lazy(self, topic: Topic, peer: NodeId) -> None:
-        """What was pushed over the link before may have been lost: announce it."""
-        if not self._cares(topic):
-            return
-        lazy = self._lazy.setdefault(topic, {})
-        if peer not in lazy:
-            lazy[peer] = None
-            for stream, held in self._cache.newest(topic).items():
-                self._announce_soon(peer, stream, held.event.seq)
-
-    def _make_eager(self, topic: Topic, peer: NodeId) -> None:
-        for links in (self._lazy.get(topic), self._pruned.get(topic)):
-            if links is not None:
-                links.pop(peer, None)
 
     handlers: ClassVar[dict[type[Message], Callable[[Dissemination, NodeId, Any], None]]] = {
         Push: on_push,
