@@ -33,6 +33,6 @@ VITIS = Paper(
     traces=TRACES,
     sensitivity=("sensitivity",),
     notes=NOTES,
-    notes_at="quick",
+    notes_at="middle",
     columns=COLUMNS,
 )
