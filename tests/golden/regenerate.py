@@ -10,9 +10,10 @@ from pathlib import Path
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Codec, Event, Message
 from orbweaver.core.topics import TopicTable
+from orbweaver.gossip.announcing import Announce, Sign
 from orbweaver.gossip.cyclon import Shuffle, ShuffleReply
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.gossip.dissemination import Announce, Gone, Graft, Prune, Push, Sign
+from orbweaver.gossip.dissemination import Gone, Graft, Prune, Push
 from orbweaver.gossip.flood import Notice, Pull, Pulled
 from orbweaver.gossip.maintenance import (
     Connect,

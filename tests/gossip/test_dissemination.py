@@ -3,8 +3,10 @@
 import pytest
 
 from orbweaver.core.messages import Event
-from orbweaver.gossip.dissemination import Announce, Dissemination, Graft, Prune, Push, Sign
+from orbweaver.gossip.announcing import Announce, Sign
+from orbweaver.gossip.dissemination import Dissemination, Graft, Prune, Push
 from orbweaver.gossip.streams import AGE_SLACK_MS
+from orbweaver.gossip.wanted import Wanted
 from tests.gossip.dissemination_net import Net
 
 LINE = [(0, 1), (1, 2), (2, 3)]
@@ -178,7 +180,7 @@ def test_what_is_known_of_other_topics_outlives_an_unsubscription():
     net.nodes[0].on_push(6, push)
     assert net.nodes[0].got() == [(9, 0, 1)]
     net.nodes[0].outbox.take()
-    net.pump.clock.now = Dissemination.GRAFT_MS
+    net.pump.clock.now = Wanted.PATIENCE_MS
     net.nodes[0].wake(Dissemination.TIMER_GRAFT)
     assert [to for to, _ in net.nodes[0].outbox.take()] == [5]
 

@@ -3,12 +3,14 @@
 import pytest
 
 from orbweaver.core.messages import Event
-from orbweaver.gossip.dissemination import Announce, Dissemination, Graft, Push, Sign
+from orbweaver.gossip.announcing import Announce, Announcer, Sign
+from orbweaver.gossip.dissemination import Dissemination, Graft, Push
+from orbweaver.gossip.wanted import Wanted
 from tests.gossip.dissemination_net import Net
 
 STREAM = (0, 0, "t")
 MANY = 10 * Dissemination.CACHE_SIZE
-GRAFT_MS = Dissemination.GRAFT_MS
+GRAFT_MS = Wanted.PATIENCE_MS
 
 
 def delivered(node):
@@ -62,7 +64,7 @@ def test_a_gap_that_shows_only_in_an_announcement_is_pulled_too():
     for _ in range(MANY):
         net.publish(0)
     net.heal()
-    net.run(Dissemination.SUMMARY_MS + GRAFT_MS)
+    net.run(Announcer.SUMMARY_MS + GRAFT_MS)
     assert delivered(net.nodes[1]) == list(range(MANY + 1))
 
 
@@ -125,16 +127,16 @@ def test_saying_the_same_again_and_again_costs_little():
     net = Net(3, (0, 1), (1, 2))
     reader = net.nodes[1]
     push(reader, 0)
-    reader._missing = Counted()
+    reader._wanted.events = Counted()
     announce(reader, 1000)
-    assert reader._missing.looks >= 1000
-    reader._missing.looks = 0
+    assert reader._wanted.events.looks >= 1000
+    reader._wanted.events.looks = 0
     for _ in range(100):
         announce(reader, 1000)
         announce(reader, 500)
-    assert reader._missing.looks < 1000
+    assert reader._wanted.events.looks < 1000
     announce(reader, 1001)
-    assert reader._missing[STREAM, 1001].holders == [2]
+    assert reader._wanted.events[STREAM, 1001].holders == [2]
 
 
 def test_another_who_has_it_is_noted_too():
@@ -144,19 +146,19 @@ def test_another_who_has_it_is_noted_too():
     announce(reader, 300, sender=2)
     announce(reader, 200, sender=3)
     announce(reader, 300, sender=3)
-    assert all(reader._missing[STREAM, seq].holders == [2, 3] for seq in range(1, 301))
+    assert all(reader._wanted.events[STREAM, seq].holders == [2, 3] for seq in range(1, 301))
 
 
 @pytest.mark.parametrize("limit", [100, 1000])
 def test_who_has_said_too_much_is_heard_again_when_some_of_it_has_come(monkeypatch, limit):
-    monkeypatch.setattr(Dissemination, "MISSING_OF_PEER", limit)
+    monkeypatch.setattr(Wanted, "OF_PEER", limit)
     reader = Net(3, (0, 1), (1, 2)).nodes[1]
     push(reader, 0)
     announce(reader, 2000)
-    assert set(reader._missing_of[STREAM]) == set(range(1, limit + 1))
+    assert set(reader._wanted._numbers[STREAM]) == set(range(1, limit + 1))
     push(reader, 1)
     announce(reader, 2000)
-    assert set(reader._missing_of[STREAM]) == set(range(2, limit + 2))
+    assert set(reader._wanted._numbers[STREAM]) == set(range(2, limit + 2))
 
 
 def late_by_itself(net, seq, late_ms):
@@ -173,18 +175,18 @@ def test_where_events_come_late_by_themselves_they_are_waited_for():
     net.carried()
     late_by_itself(net, 1, late_ms=500)
     assert net.carried(Graft) == []
-    assert net.nodes[1]._patience_ms == 1000
+    assert net.nodes[1]._wanted.patience_ms == 1000
 
 
 def test_but_not_for_ever_and_not_when_they_come_in_time_again():
     net = Net(3, (0, 1), (1, 2))
     reader = net.nodes[1]
     late_by_itself(net, 0, late_ms=1500)
-    assert reader._patience_ms == Dissemination.PATIENCE_MS_MAX
+    assert reader._wanted.patience_ms == Wanted.PATIENCE_MS_MAX
     for seq in range(1, 20):
         late_by_itself(net, seq, late_ms=10)
-        net.run(Dissemination.SUMMARY_MS)
-    assert reader._patience_ms == GRAFT_MS
+        net.run(Announcer.SUMMARY_MS)
+    assert reader._wanted.patience_ms == GRAFT_MS
 
 
 def test_an_answer_to_our_asking_is_no_reason_to_wait_longer():
@@ -192,4 +194,4 @@ def test_an_answer_to_our_asking_is_no_reason_to_wait_longer():
     announce(net.nodes[1], 0)
     net.run(GRAFT_MS + 90)
     push(net.nodes[1], 0, sender=2)
-    assert net.nodes[1]._patience_ms == GRAFT_MS
+    assert net.nodes[1]._wanted.patience_ms == GRAFT_MS

@@ -3,11 +3,13 @@
 import pytest
 
 from orbweaver.core.messages import Event
-from orbweaver.gossip.dissemination import Announce, Dissemination, Gone, Graft, Prune, Push, Sign
+from orbweaver.gossip.announcing import Announce, Sign
+from orbweaver.gossip.dissemination import Dissemination, Gone, Graft, Prune, Push
+from orbweaver.gossip.wanted import Wanted
 from tests.gossip.dissemination_net import Net
 
 STREAM = (0, 0, "t")
-GRAFT_MS = Dissemination.GRAFT_MS
+GRAFT_MS = Wanted.PATIENCE_MS
 HUGE = 2**63 - 1
 LIAR = 3
 
@@ -70,30 +72,30 @@ def test_only_who_was_asked_may_say_that_something_is_gone():
 
 
 def test_streams_that_are_made_up_cost_a_bounded_amount(monkeypatch):
-    monkeypatch.setattr(Dissemination, "MISSING_OF_PEER", 300)
+    monkeypatch.setattr(Wanted, "OF_PEER", 300)
     net = line()
     reader = net.nodes[1]
     for lie in range(20):
         signs = [Sign((7, 100 * lie + epoch, "t"), 1000, 0) for epoch in range(100)]
         say(net, Announce(tuple(signs)))
-    assert len(reader._missing) == 300
+    assert len(reader._wanted.events) == 300
     assert reader._streams == {}
     # Another's word still counts.
     reader.receive(0, Announce((Sign(STREAM, 4, 0),)))
-    assert len(reader._missing) == 305
+    assert len(reader._wanted.events) == 305
     net.run(60_000)
-    assert not reader._missing
-    assert not reader._missing_of
-    assert not reader._told_by
-    assert not reader._dues
+    assert not reader._wanted.events
+    assert not reader._wanted._numbers
+    assert not reader._wanted._told_by
+    assert not reader._wanted._dues
 
 
 def test_all_liars_together_are_bounded_too(monkeypatch):
-    monkeypatch.setattr(Dissemination, "MISSING_MAX", 500)
+    monkeypatch.setattr(Wanted, "MAX", 500)
     net = line()
     for liar in range(100):
         net.nodes[1].receive(1000 + liar, Announce((Sign((liar, 0, "t"), 63, 0),)))
-    assert len(net.nodes[1]._missing) == 500
+    assert len(net.nodes[1]._wanted.events) == 500
 
 
 def test_streams_with_real_events_are_bounded_and_the_oldest_forgotten(monkeypatch):
@@ -117,7 +119,7 @@ def test_topics_that_nobody_wants_are_not_remembered():
         say(net, Graft((9, 0, topic), (1, 2, 3), HUGE))
     assert len(net.table) == known
     assert not reader._trees
-    assert not reader._missing
+    assert not reader._wanted.events
 
 
 def test_a_number_is_sent_once_for_each_time_it_is_asked_for():

@@ -7,20 +7,14 @@ from hypothesis import strategies as st
 from orbweaver.core.messages import Event
 from orbweaver.core.seeds import generator
 from orbweaver.gossip import trees
-from orbweaver.gossip.dissemination import (
-    Announce,
-    Dissemination,
-    Gone,
-    Graft,
-    Prune,
-    Push,
-    Sign,
-)
+from orbweaver.gossip.announcing import Announce, Announcer, Sign
+from orbweaver.gossip.dissemination import Dissemination, Gone, Graft, Prune, Push
+from orbweaver.gossip.wanted import Wanted
 from tests.gossip.dissemination_net import Net
 
 TRIANGLE = [(0, 1), (1, 2), (0, 2)]
 STREAM = (0, 0, "t")
-GRAFT_MS = Dissemination.GRAFT_MS
+GRAFT_MS = Wanted.PATIENCE_MS
 
 
 def pruned_triangle():
@@ -78,7 +72,7 @@ def test_the_last_event_is_not_lost_in_silence():
     net.lose(Push)
     net.publish(0)
     net.heal()
-    net.run(Dissemination.SUMMARY_MS + GRAFT_MS)
+    net.run(Announcer.SUMMARY_MS + GRAFT_MS)
     assert seqs(net.nodes[1]) == [0]
 
 
@@ -97,7 +91,7 @@ def test_summaries_end():
     net = Net(2, (0, 1))
     net.publish(0)
     net.run(10_000)
-    assert net.carried(Announce).count((0, 1)) == Dissemination.SUMMARY_ROUNDS
+    assert net.carried(Announce).count((0, 1)) == Announcer.SUMMARY_ROUNDS
     assert all(node.outbox.timers == {} for node in net.nodes)
 
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbweaver.core.messages import Event
-from orbweaver.gossip.dissemination import Announce, Push, Sign
+from orbweaver.gossip.announcing import Announce, Sign
+from orbweaver.gossip.dissemination import Push
 from tests.gossip.dissemination_net import Net
 
 ME, FEEDER = 1, 0
@@ -105,4 +106,4 @@ def test_while_something_is_looked_for_each_is_looked_at(monkeypatch):
     node.on_pushes(FEEDER, [Push(Event("t", 5, 0, seq), 1, 0) for seq in range(2, 9)])
     assert len(looked_at) >= 3
     assert [seq for _, seq, _ in node.got()] == list(range(9))
-    assert not node._missing
+    assert not node._wanted.events

@@ -11,9 +11,10 @@ import pytest
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Message
+from orbweaver.gossip.announcing import Announce, Sign
 from orbweaver.gossip.cyclon import Shuffle
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.gossip.dissemination import Announce, Gone, Graft, Prune, Push, Sign
+from orbweaver.gossip.dissemination import Gone, Graft, Prune, Push
 from orbweaver.gossip.flood import Notice, Pull, Pulled
 from orbweaver.gossip.maintenance import Connect, Redirect
 from orbweaver.gossip.newscast import News

@@ -8,9 +8,10 @@ import pytest
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Event, Message
 from orbweaver.core.topics import NOTHING
+from orbweaver.gossip.announcing import Announce, Sign
 from orbweaver.gossip.cyclon import Shuffle
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.gossip.dissemination import Announce, Graft, Prune, Push, Sign
+from orbweaver.gossip.dissemination import Graft, Prune, Push
 from orbweaver.gossip.flood import Notice
 from orbweaver.gossip.maintenance import Redirect
 from orbweaver.gossip.profiles import Profile, Proposal

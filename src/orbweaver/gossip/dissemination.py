@@ -20,36 +20,22 @@ makes a node ask and settles nothing, and what is remembered of what peers say i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from heapq import heappop, heappush
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
-
-import msgspec
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, Event, Message, Purpose, StreamId
 from orbweaver.core.overlay import Context
 from orbweaver.core.topics import Interest
+from orbweaver.gossip.announcing import Announce, Announcer
 from orbweaver.gossip.cache import EventCache, Held
 from orbweaver.gossip.streams import AGE_SLACK_MS, Stream
 from orbweaver.gossip.trees import Tree
+from orbweaver.gossip.wanted import Wanted
 
 
 class Push(Carrier, frozen=True, gc=False, tag="push"):
     """An event over an eager link, or in answer to a GRAFT."""
-
-
-class Sign(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """That the sender has a stream up to a number, and how old that event is."""
-
-    stream: StreamId
-    seq: int
-    age_ms: int
-
-
-class Announce(Message, frozen=True, gc=False, tag="announce"):
-    purpose: ClassVar[Purpose] = "repair"
-    signs: tuple[Sign, ...]
 
 
 class Graft(Message, frozen=True, gc=False, tag="graft"):
@@ -74,35 +60,10 @@ class Prune(Message, frozen=True, gc=False, tag="prune"):
     topic: Topic
 
 
-class Missing:
-    """An event known to exist: whom to ask, and how often we have."""
-
-    __slots__ = ("asked", "due", "floor", "holders", "since")
-
-    def __init__(self, since: int, due: int, holder: NodeId, floor: int) -> None:
-        self.since = since
-        self.due = due
-        self.holders = [holder]
-        self.floor = floor
-        """What comes before it was too old to ask for."""
-        self.asked: list[NodeId] = []
-
-
 class Dissemination:
-    TIMER_ANNOUNCE = "announce"
     TIMER_GRAFT = "graft"
-    TIMER_SUMMARY = "summary"
     messages = (Push, Announce, Graft, Gone, Prune)
 
-    ANNOUNCE_MS = 20
-    """Announcements of this long go into one message."""
-    GRAFT_MS = 100
-    """How long an announced event may take to come by itself before it is pulled, at least:
-    where they come later, it is twice as long as they took, up to the limit."""
-    PATIENCE_MS_MAX = 2000
-    SUMMARY_MS = 1000
-    """How long after an event all links are told the newest numbers, twice."""
-    SUMMARY_ROUNDS = 2
     CACHE_SIZE = 64
     """Events kept for each topic: what can still be pulled."""
     YOUNG_MS = 5000
@@ -118,10 +79,6 @@ class Dissemination:
     an overlay forms, the way to a subscriber may lead over a node that came later."""
     STREAMS_MAX = 1 << 17
     """Streams remembered; whoever has a key can begin as many as it likes."""
-    MISSING_OF_PEER = 1 << 12
-    """Events looked for at one time because one peer said that there are such."""
-    MISSING_MAX = 1 << 16
-    """In all."""
     GRAFTED_MAX = 4 * CACHE_SIZE
     """Events looked up for one GRAFT."""
 
@@ -139,18 +96,8 @@ class Dissemination:
         self._cache = EventCache(self.CACHE_SIZE, self.YOUNG_MS)
         self._trees: dict[Topic, Tree] = {}
         """Of the topics we care for."""
-        self._to_announce: dict[NodeId, dict[StreamId, int]] = {}
-        self._to_summarise: dict[StreamId, int] = {}
-        self._missing: dict[tuple[StreamId, int], Missing] = {}
-        self._missing_of: dict[StreamId, dict[int, None]] = {}
-        """The same numbers, by stream."""
-        self._told_by: dict[NodeId, int] = {}
-        """How many of them are looked for because of each peer."""
-        self._shown: dict[StreamId, dict[NodeId, int]] = {}
-        """Up to which number each peer has shown a stream of which events are looked for."""
-        self._patience_ms = self.GRAFT_MS
-        self._dues: list[tuple[int, tuple[StreamId, int]]] = []
-        """A heap of when they are due, with some that are so no longer."""
+        self._announcer = Announcer(context, peers, self._streams, self._cache)
+        self._wanted = Wanted()
 
     # -- what the overlay asks for
 
@@ -166,8 +113,7 @@ class Dissemination:
         self._subscribed_at.pop(topic, None)
         self._cache.drop_topic(topic)
         self._trees.pop(topic, None)
-        for stream, seq in [k for k in self._missing if k[0][2] == topic]:
-            self._give_up(stream, seq)
+        self._wanted.give_up_topic(topic)
 
     def publish(self, topic: Topic, payload: bytes) -> Event:
         seq = self._next_seq.get(topic, 0)
@@ -180,20 +126,12 @@ class Dissemination:
         return event
 
     def peer_up(self, peer: NodeId, interest: Interest) -> None:
-        """Tell a new neighbour the newest of each stream that it may have missed."""
-        signs = []
-        now = self._outbox.now()
-        for topic in self._cache.topics():
-            if self._topic_mask(topic) & interest.mask:
-                for stream, held in self._cache.newest(topic).items():
-                    signs.append(Sign(stream, held.event.seq, held.age_at(now)))
-        if signs:
-            self._outbox.send(peer, Announce(tuple(signs)))
+        self._announcer.greet(peer, interest)
 
     def peer_down(self, peer: NodeId) -> None:
         for tree in self._trees.values():
             tree.open(peer)
-        self._to_announce.pop(peer, None)
+        self._announcer.forget(peer)
 
     # -- messages: `handlers` has a function for each
 
@@ -214,10 +152,10 @@ class Dissemination:
             self._on_copy(sender, message)
             return
         tree = self._tree(topic)
-        if self._missing and (looked_for := self._found(key, seq)) is not None:
+        if self._wanted.events and (looked_for := self._wanted.found(key, seq)) is not None:
             stream.skip_below(looked_for.floor)
             if sender not in looked_for.asked:
-                self._be_patient(self._outbox.now() - looked_for.since)
+                self._wanted.be_patient(self._outbox.now() - looked_for.since)
             elif tree is not None:
                 tree.feeder = sender  # whoever was has failed
         stream.settle(seq)
@@ -248,7 +186,7 @@ class Dissemination:
             if (
                 stream is not None
                 and stream.next_seq == event.seq
-                and not (stream.ahead or self._missing)
+                and not (stream.ahead or self._wanted.events)
                 and tree is not None
                 and tree.feeder == sender
                 and sender not in tree.pruned
@@ -282,12 +220,6 @@ class Dissemination:
         if tree.take_copy(sender, nearer, event.publisher == self._me, self._peers):
             self._outbox.send(sender, Prune(event.topic))
 
-    def _be_patient(self, late_ms: int) -> None:
-        """An event that was looked for has come by itself. To pull such events would only make
-        work where there is too much of it."""
-        if 2 * late_ms > self._patience_ms:
-            self._patience_ms = min(2 * late_ms, self.PATIENCE_MS_MAX)
-
     def on_announce(self, sender: NodeId, message: Announce) -> None:
         noted = False
         for sign in message.signs:
@@ -319,9 +251,9 @@ class Dissemination:
 
     def on_gone(self, sender: NodeId, message: Gone) -> None:
         key, stream = message.stream, self._streams.get(message.stream)
-        for seq in [s for s in self._missing_of.get(key, ()) if s < message.below]:
-            if sender in self._missing[key, seq].asked:
-                self._give_up(key, seq)
+        for seq in self._wanted.below(key, message.below):
+            if sender in self._wanted.events[key, seq].asked:
+                self._wanted.give_up(key, seq)
                 # Of what nobody has shown to be in the past, it may say so only for now.
                 if stream is not None and seq < stream.highest():
                     stream.settle(seq)
@@ -334,41 +266,20 @@ class Dissemination:
         if sender not in tree.lazy:
             # What was pushed over the link before may have been lost.
             for stream, held in self._cache.newest(topic).items():
-                self._announce_soon(sender, stream, held.event.seq)
+                self._announcer.soon(sender, stream, held.event.seq)
         if tree.take_prune(sender, self._peers):
             self._outbox.send(sender, Prune(topic))
 
     # -- timers
 
     def wake(self, timer: str) -> None:
-        if timer == self.TIMER_ANNOUNCE:
-            self._announce()
-        elif timer == self.TIMER_GRAFT:
+        if timer == self.TIMER_GRAFT:
             self._graft()
-        elif timer == self.TIMER_SUMMARY:
-            self._summarise()
-
-    def _announce(self) -> None:
-        pending, self._to_announce = self._to_announce, {}
-        for peer, news in pending.items():
-            signs = self._signs(news.items())
-            if signs and peer in self._peers:
-                self._outbox.send(peer, Announce(tuple(signs)))
-
-    def _summarise(self) -> None:
-        self._patience_ms = max(self.GRAFT_MS, self._patience_ms // 2)
-        recent = list(self._to_summarise.items())
-        self._to_summarise = {s: rounds - 1 for s, rounds in recent if rounds > 1}
-        newest = [(s, self._streams[s].highest()) for s, _ in recent if s in self._streams]
-        # The same signs for everybody; only whom they concern is asked for each peer.
-        signs = [(self._topic_mask(sign.stream[2]), sign) for sign in self._signs(newest)]
-        for peer, interest in self._peers.items():
-            mask = interest.mask
-            news = [sign for topic, sign in signs if mask & topic]
-            if news:
-                self._outbox.send(peer, Announce(tuple(news)))
-        if self._to_summarise:
-            self._outbox.set_timer(self.TIMER_SUMMARY, self.SUMMARY_MS)
+        elif timer == Announcer.TIMER_ANNOUNCE:
+            self._announcer.announce()
+        elif timer == Announcer.TIMER_SUMMARY:
+            self._wanted.be_impatient()
+            self._announcer.summarise()
 
     def _graft(self) -> None:
         """Pull what is overdue, asking the next holder each time."""
@@ -376,7 +287,7 @@ class Dissemination:
         asks: dict[tuple[NodeId, StreamId], list[int]] = {}
         asked: dict[Topic, NodeId] = {}
         """Whom first: each that is asked becomes an eager link, and one is enough."""
-        overdue = [item for item in self._missing.items() if item[1].due <= now]
+        overdue = self._wanted.overdue(now)
         pause_ms = max(0, len(overdue) - self.CACHE_SIZE) // self.PULL_PER_MS
         for key, missing in overdue:
             stream, seq = key
@@ -385,11 +296,9 @@ class Dissemination:
             holders = holders or self._on_topic(stream[2]) or missing.holders
             tries = len(missing.asked) + 1
             if tries > self.TRIES_MAX or not self._cares(stream[2]):
-                # Given up for now; the next sign of the stream brings it up again.
-                self._give_up(stream, seq)
+                self._wanted.give_up(stream, seq)
                 continue
-            missing.due = now + self._patience_ms * tries + pause_ms
-            heappush(self._dues, (missing.due, key))
+            self._wanted.put_off(key, now + self._wanted.patience_ms * tries + pause_ms)
             holder = holders[(tries - 1) % len(holders)]
             if tries == 1 and asked.setdefault(stream[2], holder) in holders:
                 holder = asked[stream[2]]
@@ -424,20 +333,12 @@ class Dissemination:
             if peer in (source, publisher) or not interest.mask & bit:
                 continue
             if peer in lazy:
-                self._announce_soon(peer, stream, run[-1].event.seq)
+                self._announcer.soon(peer, stream, run[-1].event.seq)
             else:
                 pushes = pushes or [Push(held.event, held.hops + 1, held.age_ms) for held in run]
                 for push in pushes:
                     self._outbox.send(peer, push)
-        if not self._to_summarise:
-            self._outbox.set_timer(self.TIMER_SUMMARY, self.SUMMARY_MS)
-        self._to_summarise[stream] = self.SUMMARY_ROUNDS
-
-    def _announce_soon(self, peer: NodeId, stream: StreamId, seq: int) -> None:
-        if not self._to_announce:
-            self._outbox.set_timer(self.TIMER_ANNOUNCE, self.ANNOUNCE_MS)
-        news = self._to_announce.setdefault(peer, {})
-        news[stream] = max(seq, news.get(stream, 0))
+        self._announcer.after(stream)
 
     def _tree(self, topic: Topic) -> Tree | None:
         tree = self._trees.get(topic)
@@ -464,71 +365,17 @@ class Dissemination:
     def _note_missing(self, key: StreamId, seq: int, holder: NodeId) -> bool:
         """The holder has said, or shown, that there are events up to this number. Whether
         anything more is to be looked for now."""
-        if key[0] == self._me or self._told_by.get(holder, 0) >= self.MISSING_OF_PEER:
+        if key[0] == self._me:
             return False
-        now = self._outbox.now()
-        due = now + self._patience_ms
         stream = self._streams.get(key)
         window = self.CACHE_SIZE if stream is None else self.PULL_MAX
-        floor = seq - window + 1
-        # What this holder has shown before has been noted; there may be thousands of it.
-        shown = self._shown.get(key, {}).get(holder, -1)
-        for gap in (stream or Stream()).gaps_up_to(seq, min(window, seq - shown)):
-            missing = self._missing.get((key, gap))
-            if missing is None:
-                told = self._told_by.get(holder, 0)
-                if told >= self.MISSING_OF_PEER or len(self._missing) >= self.MISSING_MAX:
-                    seq = gap - 1
-                    break
-                self._told_by[holder] = told + 1
-                self._missing_of.setdefault(key, {})[gap] = None
-                self._missing[key, gap] = Missing(now, due, holder, floor)
-                heappush(self._dues, (due, (key, gap)))
-            elif holder not in missing.holders:
-                missing.holders.append(holder)
-        if key in self._missing_of and seq > shown:
-            self._shown.setdefault(key, {})[holder] = seq
-            return True
-        return False
-
-    def _found(self, key: StreamId, seq: int) -> Missing | None:
-        """It is looked for no longer, if it was."""
-        missing = self._missing.pop((key, seq), None)
-        if missing is not None:
-            numbers, holder = self._missing_of[key], missing.holders[0]
-            del numbers[seq]
-            if not numbers:
-                del self._missing_of[key]
-                self._shown.pop(key, None)
-            self._told_by[holder] -= 1
-            if not self._told_by[holder]:
-                del self._told_by[holder]
-        return missing
-
-    def _give_up(self, key: StreamId, seq: int) -> None:
-        """For now: the next sign of the stream brings it up again."""
-        self._found(key, seq)
-        self._shown.pop(key, None)
+        now = self._outbox.now()
+        return self._wanted.note(key, stream or Stream(), seq, window, holder, now)
 
     def _arm_graft(self, now: int) -> None:
-        dues = self._dues
-        while dues:
-            due, key = dues[0]
-            missing = self._missing.get(key)
-            if missing is not None and missing.due == due:
-                self._outbox.set_timer(self.TIMER_GRAFT, max(1, due - now))
-                return
-            heappop(dues)
-
-    def _signs(self, news: Iterable[tuple[StreamId, int]]) -> list[Sign]:
-        """Of those events that are still in the cache."""
-        now = self._outbox.now()
-        signs = []
-        for stream, seq in news:
-            held = self._cache.get(stream, seq)
-            if held is not None:
-                signs.append(Sign(stream, seq, held.age_at(now)))
-        return signs
+        due = self._wanted.next_due()
+        if due is not None:
+            self._outbox.set_timer(self.TIMER_GRAFT, max(1, due - now))
 
     handlers: ClassVar[dict[type[Message], Callable[[Dissemination, NodeId, Any], None]]] = {
         Push: on_push,
