@@ -151,6 +151,16 @@ def test_a_reader_that_waits_is_woken_when_the_node_stops():
     asyncio.run(scenario())
 
 
+def test_a_node_may_be_stopped_twice(tmp_path):
+    async def scenario():
+        async with orbweaver.Node(state=str(tmp_path)) as node:
+            await node.subscribe("news")
+            await node.stop()
+            await node.stop()
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.parametrize("topic", ["", "a//b", "/a", "x" * 300, "tab\t", None])
 def test_illegal_topics_are_refused(topic):
     async def scenario():

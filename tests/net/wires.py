@@ -14,6 +14,7 @@ import os
 import shutil
 import struct
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -32,7 +33,7 @@ class Unavailable(Exception):
     """This machine has no such wire, and why."""
 
 
-class Wire:
+class Wire(ABC):
     """Hosts number 0 to `count` - 1; those below `left` can be cut off from the others."""
 
     def __init__(self, count: int, left: int) -> None:
@@ -47,11 +48,13 @@ class Wire:
     def address(number: int) -> str:
         return f"{NETWORK}.{number + 1}"
 
+    @abstractmethod
     def faults(self, on: bool) -> None:
-        raise NotImplementedError
+        """Delay, loss and reordering."""
 
+    @abstractmethod
     def cut(self, apart: bool) -> None:
-        raise NotImplementedError
+        """Between those below `left` and the others; or mend it."""
 
     def _add_spaces(self, stack: ExitStack) -> None:
         for space in self._spaces:

@@ -24,7 +24,7 @@ from orbweaver.core.ids import NodeId, Topic, check_topic
 from orbweaver.core.messages import INTEREST_BYTES_MAX, Carrier, names_size
 from orbweaver.core.overlay import Overlay
 from orbweaver.net.bootstrap import Bootstrap
-from orbweaver.net.cards import Card, join_address
+from orbweaver.net.cards import join_address
 from orbweaver.net.catchup import CatchUp
 from orbweaver.net.connection import Connection
 from orbweaver.net.counters import Counters
@@ -38,6 +38,7 @@ from orbweaver.net.settings import Settings, split_address
 from orbweaver.net.status import ADMIN_PORT, Status, id_text
 from orbweaver.net.status_of import status_of
 from orbweaver.net.subscription import Subscription
+from orbweaver.net.upkeep import Upkeep
 from orbweaver.records.live import LiveRecorder
 
 if TYPE_CHECKING:
@@ -49,9 +50,10 @@ BURST = 256
 """Events published without a pause; then what is waiting is written first."""
 BACKLOG_MAX = 1024
 """Events that neighbours were told of and may not have taken before publishing waits."""
-UPKEEP_S = 0.25
-ALONE_S = 1.0
-"""How often a node that is connected with nobody looks for others."""
+CATCH_UP_S = 0.25
+"""A new link is being made; then its far end is asked what we missed."""
+ROOM_S = 0.25
+"""Whether there is room is looked at again after so long, if nobody says so."""
 
 log = structlog.get_logger()
 
@@ -85,7 +87,8 @@ class NetworkNode:
         self._burst = 0
         self._room: asyncio.Future[None] | None = None
         self._started_at = 0.0
-        self._upkeep: asyncio.Task[None] | None = None
+        self._upkeep: Upkeep | None = None
+        self._upkeeping: asyncio.Task[None] | None = None
         self._host: Host | None = None
         self._stopped = False
         self._recorder = recorder
@@ -125,25 +128,29 @@ class NetworkNode:
             self._admin = Admin(host.counters, self.status)
             bound = await self._admin.start(*split_address(self.settings.admin, ADMIN_PORT))
             self.admin_address = join_address(*bound)
-        self._remember_peers()
+        self._upkeep = Upkeep(
+            host, self._log, self._readers, self._catch_up, self._bootstrap, self._tempo
+        )
+        self._upkeep.recall_peers()
         host.start(await self._bootstrap.join(JOIN_S))
-        self._upkeep = asyncio.create_task(self._look_after())
+        self._upkeeping = asyncio.create_task(self._upkeep.run())
         log.info(
             "node runs", id=id_text(host.me), listen=self.address, overlay=self.settings.overlay
         )
 
     async def stop(self) -> None:
-        if self._upkeep is not None:
-            self._upkeep.cancel()
+        if self._upkeeping is not None:
+            self._upkeeping.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._upkeep
-            self._upkeep = None
+                await self._upkeeping
+            self._upkeeping = None
         self._readers.end()
         if self._admin is not None:
             await self._admin.close()
             self._admin = None
-        if self._host is not None:
-            self._save_peers()
+        if self._host is not None and not self._stopped:
+            if self._upkeep is not None:
+                self._upkeep.save_peers()
             await self._host.stop()
             self._log.close()
             self._stopped = True
@@ -312,8 +319,7 @@ class NetworkNode:
             self._catch_up.on_answer(connection, message)
 
     def _catch_up_soon(self, peer: NodeId) -> None:
-        """A little later: the link is being made."""
-        asyncio.get_running_loop().call_later(UPKEEP_S, self._catch_up.ask, peer)
+        asyncio.get_running_loop().call_later(CATCH_UP_S, self._catch_up.ask, peer)
 
     def _first_reader(self, topic: Topic) -> None:
         host = self._running()
@@ -345,57 +351,12 @@ class NetworkNode:
         ):
             if self._room is None:
                 self._room = asyncio.get_running_loop().create_future()
-            await asyncio.wait([self._room], timeout=UPKEEP_S)
+            await asyncio.wait([self._room], timeout=ROOM_S)
 
     def _on_room(self) -> None:
         room, self._room = self._room, None
         if room is not None and not room.done():
             room.set_result(None)
-
-    # -- upkeep
-
-    async def _look_after(self) -> None:
-        host = self._running()
-        loop = asyncio.get_running_loop()
-        second = catch_up = rejoin = loop.time()
-        while True:
-            await asyncio.sleep(UPKEEP_S)
-            now = loop.time()
-            try:
-                host.tick()
-                self._readers.expire(host.now())
-                self._log.flush()
-                if host.recorder is not None:
-                    host.recorder.flush()
-                if now - second >= 1.0:
-                    second = now
-                    host.peers.look_after()
-                    host.note()
-                    self._log.expire(host.now())
-                if now - catch_up >= self.settings.catch_up_s / self._tempo:
-                    catch_up = now
-                    self._catch_up.step()
-                patience_s = self.settings.rejoin_s / self._tempo
-                if not host.peers.connected():
-                    patience_s = min(patience_s, ALONE_S)
-                if now - rejoin >= patience_s:
-                    rejoin = now
-                    self._save_peers()
-                    await self._bootstrap.look_around()
-            except Exception:
-                # A full disk, or a mistake of ours; the node serves its peers all the same.
-                log.exception("upkeep failed")
-
-    def _save_peers(self) -> None:
-        host = self._running()
-        cards = [(card.node, msgspec.msgpack.encode(card)) for card in host.book.cards()]
-        self._log.remember_peers(cards)
-
-    def _remember_peers(self) -> None:
-        """The view as it was when the node last ran."""
-        for _, data in self._log.peers():
-            with contextlib.suppress(ProtocolError, msgspec.DecodeError):
-                self._running().book.learn(msgspec.msgpack.decode(data, type=Card))
 
     def _running(self) -> Host:
         if self._host is None:

@@ -1,0 +1,77 @@
+"""What a node does now and then, whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import msgspec
+import structlog
+
+from orbweaver.core.errors import ProtocolError
+from orbweaver.net.bootstrap import Bootstrap
+from orbweaver.net.cards import Card
+from orbweaver.net.catchup import CatchUp
+from orbweaver.net.eventlog import EventLog
+from orbweaver.net.host import Host
+from orbweaver.net.readers import Readers
+
+EVERY_S = 0.25
+ALONE_S = 1.0
+"""How often a node that is connected with nobody looks for others."""
+
+log = structlog.get_logger()
+
+
+class Upkeep:
+    def __init__(
+        self, host: Host, log: EventLog, readers: Readers, catch_up: CatchUp,
+        bootstrap: Bootstrap, tempo: float,
+    ) -> None:  # fmt: skip
+        self._host = host
+        self._log = log
+        self._readers = readers
+        self._catch_up = catch_up
+        self._bootstrap = bootstrap
+        self._catch_up_s = host.settings.catch_up_s / tempo
+        self._rejoin_s = host.settings.rejoin_s / tempo
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        host, loop = self._host, asyncio.get_running_loop()
+        second = catch_up = rejoin = loop.time()
+        while True:
+            await asyncio.sleep(EVERY_S)
+            now = loop.time()
+            try:
+                host.tick()
+                self._readers.expire(host.now())
+                self._log.flush()
+                if host.recorder is not None:
+                    host.recorder.flush()
+                if now - second >= 1.0:
+                    second = now
+                    host.peers.look_after()
+                    host.note()
+                    self._log.expire(host.now())
+                if now - catch_up >= self._catch_up_s:
+                    catch_up = now
+                    self._catch_up.step()
+                alone = not host.peers.connected()
+                if now - rejoin >= (min(self._rejoin_s, ALONE_S) if alone else self._rejoin_s):
+                    rejoin = now
+                    self.save_peers()
+                    await self._bootstrap.look_around()
+            except Exception:
+                # A full disk, or a mistake of ours; the node serves its peers all the same.
+                log.exception("upkeep failed")
+
+    def save_peers(self) -> None:
+        cards = self._host.book.cards()
+        self._log.remember_peers([(card.node, msgspec.msgpack.encode(card)) for card in cards])
+
+    def recall_peers(self) -> None:
+        """The view as it was when the node last ran."""
+        for _, data in self._log.peers():
+            with contextlib.suppress(ProtocolError, msgspec.DecodeError):
+                self._host.book.learn(msgspec.msgpack.decode(data, type=Card))
