@@ -69,14 +69,9 @@ class Stream:
     def highest(self) -> int:
         return (self.ahead[-1] if self.ahead else self.next_seq) - 1
 
-    def missing_up_to(self, seq: int, window: int) -> list[int]:
-        """What is not settled up to `seq`, looking back over `window` numbers at most:
-        whatever is older can no longer be had from any cache, and is settled."""
-        self.give_up_below(seq - window + 1)
-        return self.gaps_up_to(seq, window)
-
     def gaps_up_to(self, seq: int, window: int) -> list[int]:
-        """The same, for a number that somebody may have made up: nothing is settled."""
+        """What is not settled up to `seq`, looking back over `window` numbers at most. Somebody
+        may have made the number up, so nothing is settled by asking."""
         first = max(self.next_seq, seq - window + 1)
         ahead = self.ahead
         if not ahead:
