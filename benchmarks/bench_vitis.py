@@ -47,10 +47,10 @@ class Row:
                 subscriptions_per_node="50",
                 popularity=PATTERNS[self.pattern].format(max(5, self.nodes // 100)),
             ),
-            publish=PublishSpec(per_topic=0, events=self.events),
+            publish=PublishSpec(per_topic=0, events=self.events, every_ms=2),
             run=RunSpec(
                 warmup_ms=1000 * self.cycles,
-                drain_ms=5000 if self.events else 0,
+                drain_ms=3000 if self.events else 0,
                 records="counters",
                 measure_bytes=False,
             ),

@@ -81,7 +81,7 @@ def test_nodes_are_told_by_the_numbers_of_the_case(cluster: NetCluster) -> None:
 def test_what_is_lost_is_not_delivered(cluster: NetCluster) -> None:
     cluster.lose(1.0)
     cluster.publish(0, "news", b"into the void")
-    cluster.run(2)
+    cluster.run(1.5)  # it is announced once more after two seconds
     assert cluster.deliveries == []
     cluster.lose(0.0)
     cluster.run(10)

@@ -27,6 +27,7 @@ from orbweaver.gossip.maintenance import (
 from orbweaver.gossip.newscast import News, NewsReply
 from orbweaver.gossip.profiles import Goodbye, Profile, Proposal
 from orbweaver.gossip.relays import Relay, Unrelay
+from orbweaver.gossip.rendezvous import Beside
 from orbweaver.gossip.tasked_mesh import Heartbeat
 from orbweaver.gossip.tman import Exchange, ExchangeReply
 from orbweaver.overlays.baselines.ring import Closer, Follow, Followed, RingHeartbeat, RingLeave
@@ -43,7 +44,7 @@ def samples() -> list[Message]:
     interest = table.interest(["news", "a/b"])
     event = Event("a/b", NodeId(7), 1000, 3, b"payload")
     stream = (NodeId(7), 1000, "a/b")
-    entry = Descriptor(NodeId(9), interest, 12, 4)
+    entry = Descriptor(NodeId(9), interest, 12)
     return [
         Connect(0, 2, 30, interest),
         ConnectOk(1, 3, 30, interest),
@@ -55,8 +56,8 @@ def samples() -> list[Message]:
         Leave(1),
         Heartbeat((TaskState(9, 9), TaskState(0, 0)), None),
         Heartbeat((TaskState(9, 9),), interest),
-        Shuffle((entry,)),
-        ShuffleReply((entry, entry)),
+        Shuffle((entry,), (4,)),
+        ShuffleReply((entry, entry), (4, 5)),
         Push(event, 2, 15),
         Announce((Sign(stream, 3, 15),)),
         Graft(stream, (1, 2), 5000),
@@ -67,13 +68,14 @@ def samples() -> list[Message]:
         Closer("news", NodeId(4)),
         RingLeave(),
         RingHeartbeat(),
-        News((entry,)),
-        NewsReply((entry, entry)),
-        Exchange((entry,)),
-        ExchangeReply((entry, entry)),
-        Profile(True, None, 12, ()),
-        Profile(False, interest, 12, (Proposal("news", NodeId(4), NodeId(5), 2),)),
+        News((entry,), (4,)),
+        NewsReply((entry, entry), (4, 5)),
+        Exchange((entry,), (4,)),
+        ExchangeReply((entry, entry), (4, 5)),
+        Profile(True, None, ()),
+        Profile(False, entry, (Proposal("news", NodeId(4), NodeId(5), 2),)),
         Goodbye(leaving=True),
+        Beside(),
         Relay(("news", "a/b")),
         Unrelay(("news",)),
         Notice((NodeId(7), 1000, "a/b", 3)),

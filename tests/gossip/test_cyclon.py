@@ -13,7 +13,7 @@ A, B = TABLE.interest("a"), TABLE.interest("b")
 
 def make(me=0, view_size=4, shuffle_size=3, outbox=None, describe=None):
     outbox = outbox or FakeOutbox()
-    describe = describe or (lambda: Descriptor(me, A, 1, 0))
+    describe = describe or (lambda: Descriptor(me, A, 1))
     context = make_context(me, outbox, TABLE)
     return Cyclon(context, describe, view_size, shuffle_size, period_ms=100), outbox
 
@@ -23,13 +23,14 @@ def known(cyclon):
 
 
 def entries(*nodes, age=0, version=1, interest=B):
-    return tuple(Descriptor(n, interest, version, age) for n in nodes)
+    """Descriptors and their ages, as in a message."""
+    return tuple(Descriptor(n, interest, version) for n in nodes), (age,) * len(nodes)
 
 
 def fed(*nodes, **options):
     """A Cyclon that has these in its view, all heard from."""
     cyclon, outbox = make(**options)
-    cyclon.on_shuffle_reply(50, ShuffleReply(entries(*nodes)))
+    cyclon.on_shuffle_reply(50, ShuffleReply(*entries(*nodes)))
     return cyclon, outbox
 
 
@@ -38,7 +39,7 @@ def test_it_starts_by_asking_its_contacts_and_cycles_from_a_random_phase():
     cyclon.start([1, 0, 2])
     assert known(cyclon) == {1, 2}
     assert cyclon.interest_of(1) == NOTHING
-    assert outbox.take() == [(n, Shuffle((Descriptor(0, A, 1, 0),))) for n in (1, 2)]
+    assert outbox.take() == [(n, Shuffle((Descriptor(0, A, 1),), (0,))) for n in (1, 2)]
     assert 1 <= outbox.timers[Cyclon.TIMER] <= 100
 
 
@@ -50,13 +51,14 @@ def test_contacts_do_not_overfill_the_view():
 
 def test_a_cycle_takes_out_the_oldest_and_sends_it_a_fresh_self_among_random_others():
     cyclon, outbox = fed(1, 2)
-    cyclon.on_shuffle_reply(50, ShuffleReply(entries(3, age=5)))
+    cyclon.on_shuffle_reply(50, ShuffleReply(*entries(3, age=5)))
     cyclon.wake()
     [(partner, message)] = outbox.take()
     assert partner == 3
     assert known(cyclon) == {1, 2}
-    assert message.entries[0] == Descriptor(0, A, 1, 0)
-    assert {(e.node, e.age) for e in message.entries[1:]} == {(1, 1), (2, 1)}
+    assert message.entries[0] == Descriptor(0, A, 1)
+    assert {e.node for e in message.entries[1:]} == {1, 2}
+    assert message.ages == (0, 1, 1)
     assert outbox.timers[Cyclon.TIMER] == 100
 
 
@@ -69,7 +71,7 @@ def test_an_empty_view_only_waits():
 
 def test_a_shuffle_is_answered_and_what_was_given_away_makes_room():
     cyclon, outbox = fed(1, 2, 3, 4)
-    cyclon.on_shuffle(9, Shuffle(entries(9, 5, 6)))
+    cyclon.on_shuffle(9, Shuffle(*entries(9, 5, 6)))
     [(to, reply)] = outbox.take()
     assert to == 9
     assert isinstance(reply, ShuffleReply)
@@ -83,19 +85,19 @@ def test_the_answer_fills_free_places_before_it_replaces_anything():
     cyclon, outbox = fed(1, 2, 3)
     cyclon.wake()
     [(partner, _)] = outbox.take()
-    cyclon.on_shuffle_reply(partner, ShuffleReply(entries(7, 8)))
+    cyclon.on_shuffle_reply(partner, ShuffleReply(*entries(7, 8)))
     assert known(cyclon) == {1, 2, 3} - {partner} | {7, 8}
 
 
 def test_unasked_entries_do_not_push_out_anything():
     cyclon, _ = fed(1, 2, 3, 4)
-    cyclon.on_shuffle_reply(9, ShuffleReply(entries(7, 8)))
+    cyclon.on_shuffle_reply(9, ShuffleReply(*entries(7, 8)))
     assert known(cyclon) == {1, 2, 3, 4}
 
 
 def test_a_node_keeps_no_entry_of_itself():
     cyclon, _ = make(me=0)
-    cyclon.on_shuffle(1, Shuffle(entries(1, 0)))
+    cyclon.on_shuffle(1, Shuffle(*entries(1, 0)))
     assert known(cyclon) == {1}
 
 
@@ -119,8 +121,8 @@ def test_a_contact_not_heard_from_is_not_passed_on():
 )
 def test_of_two_entries_the_newer_version_and_then_the_younger_wins(version, age, interest):
     cyclon, _ = make()
-    cyclon.on_shuffle_reply(50, ShuffleReply(entries(1, version=5, age=2, interest=B)))
-    cyclon.on_shuffle_reply(50, ShuffleReply(entries(1, version=version, age=age, interest=A)))
+    cyclon.on_shuffle_reply(50, ShuffleReply(*entries(1, version=5, age=2, interest=B)))
+    cyclon.on_shuffle_reply(50, ShuffleReply(*entries(1, version=version, age=age, interest=A)))
     assert cyclon.interest_of(1) == interest
 
 
@@ -129,9 +131,9 @@ def test_entries_age_with_the_cycles_of_whoever_holds_them():
     for _ in range(2):
         cyclon.wake()
     outbox.take()
-    cyclon.on_shuffle(9, Shuffle(()))
+    cyclon.on_shuffle(9, Shuffle((), ()))
     [(_, reply)] = outbox.take()
-    assert {e.age for e in reply.entries[1:]} == {2}
+    assert set(reply.ages[1:]) == {2}
 
 
 def test_a_forgotten_peer_is_gone():
@@ -154,7 +156,7 @@ def test_a_view_is_settled_when_it_is_full_or_has_stopped_growing(sizes, settled
     cyclon, _ = make(view_size=4)
     for size in sizes:
         # Of each cycle's partner an entry comes back, as it does from a live one.
-        cyclon.on_shuffle_reply(50, ShuffleReply(entries(*range(1, size + 1))))
+        cyclon.on_shuffle_reply(50, ShuffleReply(*entries(*range(1, size + 1))))
         assert not cyclon.settled
         cyclon.wake()
     assert cyclon.settled == settled
@@ -177,7 +179,7 @@ class Network:
             cyclon.start([(n - 1) % size])
 
     def describe(self, n):
-        return Descriptor(n, self.interests[n], self.versions[n], 0)
+        return Descriptor(n, self.interests[n], self.versions[n])
 
     @staticmethod
     def receiver(cyclon):

@@ -14,8 +14,16 @@ TOPICS = TopicTable(["a", "b"])
 HANDLERS = {News: Newscast.on_news, NewsReply: Newscast.on_news_reply}
 
 
-def entry(node: int, version: int = 0, age: int = 0) -> Descriptor:
-    return Descriptor(NodeId(node), TOPICS.interest(["a"]), version, age)
+def entry(node: int, version: int = 0) -> Descriptor:
+    return Descriptor(NodeId(node), TOPICS.interest(["a"]), version)
+
+
+def hear(part: Newscast, *told: tuple[Descriptor, int]) -> None:
+    part.on_news_reply(NodeId(99), NewsReply(tuple(e for e, _ in told), tuple(a for _, a in told)))
+
+
+def sampled(part: Newscast) -> list[Descriptor]:
+    return part.sample()[0]
 
 
 def lone(view_size: int = 3) -> tuple[Newscast, FakeOutbox]:
@@ -52,8 +60,8 @@ class Net:
 def test_views_fill_and_everybody_is_known_to_some() -> None:
     net = Net(60, 10)
     net.cycles(15)
-    known = Counter(e.node for part in net.nodes.values() for e in part.entries())
-    assert all(len(part.entries()) == 10 for part in net.nodes.values())
+    known = Counter(e.node for part in net.nodes.values() for e in sampled(part))
+    assert all(len(sampled(part)) == 10 for part in net.nodes.values())
     assert len(known) == 60
     assert max(known.values()) < 45, "nobody is known to nearly all"
 
@@ -64,39 +72,62 @@ def test_who_has_gone_is_forgotten() -> None:
     for gone in range(10):
         del net.nodes[gone], net.pump.nodes[gone]
     net.cycles(20)
-    held = {e.node for part in net.nodes.values() for e in part.entries()}
+    held = {e.node for part in net.nodes.values() for e in sampled(part)}
     assert not held & set(range(10))
 
 
 def test_the_youngest_are_kept() -> None:
     part, _ = lone(view_size=3)
-    part.on_news_reply(NodeId(1), NewsReply((entry(1, age=5), entry(2, age=1), entry(3, age=9))))
-    part.on_news_reply(NodeId(1), NewsReply((entry(4, age=0), entry(0, age=0))))
-    assert {e.node for e in part.entries()} == {1, 2, 4}, "neither the oldest nor oneself"
+    hear(part, (entry(1), 5), (entry(2), 1), (entry(3), 9))
+    hear(part, (entry(4), 0), (entry(0), 0))
+    assert {e.node for e in sampled(part)} == {1, 2, 4}, "neither the oldest nor oneself"
 
 
 def test_the_newer_version_wins_whatever_its_age() -> None:
     part, _ = lone()
-    part.on_news_reply(NodeId(1), NewsReply((entry(1, version=2, age=3),)))
-    part.on_news_reply(NodeId(2), NewsReply((entry(1, version=1, age=0),)))
-    assert [(e.version, e.age) for e in part.entries()] == [(2, 3)]
+    hear(part, (entry(1, version=2), 3))
+    hear(part, (entry(1, version=1), 0))
+    assert part.sample() == ([entry(1, version=2)], [3])
 
 
 def test_entries_grow_older() -> None:
     part, outbox = lone()
-    part.on_news_reply(NodeId(1), NewsReply((entry(1),)))
+    hear(part, (entry(1), 0))
     outbox.clock.now = 70
-    part.step()
-    assert [e.age for e in part.entries()] == [70]
+    assert part.sample()[1] == [70]
+
+
+def test_an_entry_without_an_age_is_overlooked() -> None:
+    part, _ = lone()
+    part.on_news_reply(NodeId(1), NewsReply((entry(1), entry(2)), (4,)))
+    assert part.sample() == ([entry(1)], [4])
 
 
 def test_contacts_are_asked_and_not_passed_on_before_they_answer() -> None:
     part, outbox = lone()
     part.meet([NodeId(7), NodeId(0)])
     assert [to for to, _ in outbox.take()] == [7]
-    assert part.entries() == []
+    assert sampled(part) == []
     assert part.contacts() == [7]
-    part.on_news(NodeId(9), News((entry(9),)))
+    part.on_news(NodeId(9), News((entry(9),), (0,)))
     ((to, reply),) = outbox.take()
     assert to == 9
     assert [e.node for e in reply.entries] == [0]
+
+
+def test_a_contact_that_never_answers_gives_way_to_those_that_do() -> None:
+    part, _ = lone(view_size=2)
+    part.meet([NodeId(7)])
+    hear(part, (entry(1), 0), (entry(2), 0))
+    assert part.contacts() == [1, 2, 7]
+    hear(part, (entry(3), 0))
+    assert sorted(part.contacts()) == sorted(e.node for e in sampled(part))
+    assert len(part.contacts()) == 2
+
+
+def test_who_is_forgotten_is_gone_from_both_halves_of_the_view() -> None:
+    part, _ = lone()
+    hear(part, (entry(1), 5), (entry(2), 6))
+    part.forget(NodeId(1))
+    part.forget(NodeId(1))
+    assert part.sample() == ([entry(2)], [6])

@@ -83,6 +83,19 @@ def test_a_next_hop_is_nearer_or_none(place: int) -> None:
     assert router.next_hop(place) == (None if best == me else best)
 
 
+@given(st.integers(0, 60))
+def test_who_stands_beside_a_node(number: int) -> None:
+    me, neighbors = NODES[0], NODES[1:40:2]
+    router = Router(me)
+    assert router.beside(NODES[number]) == []
+    for neighbor in neighbors:
+        router.add(neighbor)
+    ring = sorted({me, *neighbors, NODES[number]}, key=PLACE_OF_NODE.__getitem__)
+    at = ring.index(NODES[number])
+    expected = {ring[at - 1], ring[(at + 1) % len(ring)]} - {me}
+    assert set(router.beside(NODES[number])) == expected
+
+
 def test_lookups_end_at_the_nearest_node_in_few_hops() -> None:
     tables = {
         node: SmallWorld(node, 3, Random(node)).choose([n for n in NODES if n != node])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from random import Random
+from typing import Any
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Message
@@ -15,8 +15,12 @@ from tests.gossip.fake_outbox import Clock, FakeOutbox, Pump, make_context
 AGE_MAX = 4000
 
 
-def entry(node: int, version: int = 0, age: int = 0) -> Descriptor:
-    return Descriptor(NodeId(node), NOTHING, version, age)
+def entry(node: int, version: int = 0) -> Descriptor:
+    return Descriptor(NodeId(node), NOTHING, version)
+
+
+def told(kind: type[Exchange | ExchangeReply], *entries: tuple[Descriptor, int]) -> Any:
+    return kind(tuple(e for e, _ in entries), tuple(age for _, age in entries))
 
 
 class Node:
@@ -26,20 +30,20 @@ class Node:
         self.me = me
         self.outbox = FakeOutbox(clock)
         self.table: list[Descriptor] = []
-        self.sample: list[Descriptor] = []
+        self.sample: list[tuple[Descriptor, int]] = []
         self.dull: set[int] = set()
         """Who tempts nobody to choose anew."""
         context = make_context(me, self.outbox, TopicTable())
         self.tman = TMan(
-            context, lambda: entry(me), lambda: self.table, lambda: self.sample,
-            lambda entries: [e for e in entries if e.node not in self.dull], self.refresh,
-            AGE_MAX,
+            context, lambda: entry(me), lambda: (list(self.table), [0] * len(self.table)),
+            lambda: ([e for e, _ in self.sample], [age for _, age in self.sample]),
+            lambda entries: [e for e in entries if e.node not in self.dull],
+            lambda fresh: self.refresh(list(fresh)), AGE_MAX,
         )  # fmt: skip
 
-    def refresh(self, fresh: Iterable[Descriptor]) -> None:
-        candidates = {e.node: e for e in (*self.table, *fresh)}
-        nearest = sorted(candidates.values(), key=lambda e: abs(e.node - self.me))
-        self.table = [Descriptor(e.node, e.interest, e.version, 0) for e in nearest[:2]]
+    def refresh(self, fresh: list[tuple[Descriptor, int]]) -> None:
+        candidates = {e.node: e for e in (*self.table, *(e for e, _ in fresh))}
+        self.table = sorted(candidates.values(), key=lambda e: abs(e.node - self.me))[:2]
 
     def receive(self, sender: int, message: Message) -> None:
         if isinstance(message, Exchange):
@@ -58,7 +62,7 @@ def test_a_row_forms_out_of_chance() -> None:
     chance = Random(2)
     for _ in range(15):
         for node in nodes.values():
-            node.sample = [entry(n) for n in chance.sample(range(30), 3) if n != node.me]
+            node.sample = [(entry(n), 0) for n in chance.sample(range(30), 3) if n != node.me]
             node.tman.step()
             pump.settle()
     for n in range(1, 29):
@@ -67,12 +71,14 @@ def test_a_row_forms_out_of_chance() -> None:
 
 def test_the_buffer_is_table_sample_and_oneself() -> None:
     node = Node(5)
-    node.table, node.sample = [entry(1), entry(2)], [entry(2, version=-1), entry(3)]
+    node.dull = {1, 2, 3, 4}
+    node.table = [entry(1), entry(2)]
+    node.sample = [(entry(2, version=7), 9), (entry(3), 9), (entry(4), AGE_MAX + 1)]
     node.tman.step()
     ((to, sent),) = node.outbox.take()
     assert to in (1, 2)
     assert isinstance(sent, Exchange)
-    assert {e.node: e.version for e in sent.buffer} == {5: 0, 1: 0, 2: 0, 3: 0}
+    assert sent == told(Exchange, (entry(5), 0), (entry(1), 0), (entry(2), 0), (entry(3), 9))
 
 
 def test_with_an_empty_table_others_are_asked() -> None:
@@ -87,41 +93,48 @@ def test_with_an_empty_table_others_are_asked() -> None:
 def test_the_passive_side_answers_with_what_it_had() -> None:
     node = Node(5)
     node.table = [entry(1)]
-    node.tman.on_exchange(NodeId(9), Exchange((entry(9), entry(6))))
+    node.tman.on_exchange(NodeId(9), told(Exchange, (entry(9), 0), (entry(6), 0)))
     ((to, sent),) = node.outbox.take()
     assert to == 9
-    assert {e.node for e in sent.buffer} == {5, 1}
+    assert {e.node for e in sent.entries} == {5, 1}
     assert {e.node for e in node.table} == {6, 9} or {e.node for e in node.table} == {6, 1}
 
 
 def test_old_entries_and_oneself_are_no_candidates() -> None:
     node = Node(5)
     seen: list[set[int]] = []
-    node.tman._refresh = lambda fresh: seen.append({int(e.node) for e in fresh})
-    node.sample = [entry(3, age=AGE_MAX + 1)]
-    node.tman.on_exchange_reply(
-        NodeId(1),
-        ExchangeReply((entry(1), entry(5), entry(2, age=AGE_MAX + 1), entry(4, age=AGE_MAX))),
-    )
+    node.refresh = lambda fresh: seen.append({int(e.node) for e, _ in fresh})  # type: ignore[method-assign]
+    entries = [(entry(1), 0), (entry(5), 0), (entry(2), AGE_MAX + 1), (entry(4), AGE_MAX)]
+    node.tman.on_exchange_reply(NodeId(1), told(ExchangeReply, *entries))
     assert seen == [{1, 4}]
+    node.sample = [(entry(3), AGE_MAX + 1), (entry(6), 7)]
+    node.tman.step()
+    assert seen == [{1, 4}, {6}], "the sample, once a cycle"
 
 
 def test_the_newest_word_of_a_node_counts() -> None:
     node = Node(5)
-    kept: list[Descriptor] = []
-    node.tman._refresh = kept.extend
-    node.sample = [entry(1, version=3, age=50), entry(2, version=3, age=50)]
-    told = (entry(1, version=2, age=0), entry(2, version=3, age=10), entry(3, version=1, age=9))
-    node.tman.on_exchange_reply(NodeId(9), ExchangeReply(told))
-    assert [(e.version, e.age) for e in kept] == [(3, 50), (3, 10), (1, 9)]
+    kept: list[tuple[Descriptor, int]] = []
+    node.refresh = kept.extend  # type: ignore[method-assign]
+    entries = [
+        (entry(1, version=2), 0), (entry(2, version=3), 50), (entry(3, version=1), 9),
+        (entry(1, version=3), 50), (entry(2, version=3), 10),
+    ]  # fmt: skip
+    node.tman.on_exchange_reply(NodeId(9), told(ExchangeReply, *entries))
+    assert [(e.version, age) for e, age in kept] == [(3, 50), (3, 10), (1, 9)]
 
 
 def test_without_temptation_nothing_is_chosen_anew() -> None:
     node = Node(5)
     node.table, node.dull = [entry(1), entry(2)], {1, 2, 6, 7}
-    node.tman.on_exchange(NodeId(1), Exchange((entry(6),)))
-    node.tman.on_exchange_reply(NodeId(1), ExchangeReply((entry(6), entry(7))))
+    node.tman.on_exchange(NodeId(1), told(Exchange, (entry(6), 0)))
+    node.tman.on_exchange_reply(NodeId(1), told(ExchangeReply, (entry(6), 0), (entry(7), 0)))
     assert [e.node for e in node.table] == [1, 2]
-    node.sample = [entry(4)]
-    node.tman.on_exchange_reply(NodeId(1), ExchangeReply((entry(6),)))
+    node.tman.on_exchange_reply(NodeId(1), told(ExchangeReply, (entry(6), 0), (entry(4), 0)))
     assert [e.node for e in node.table] == [4, 2], "among the table and who tempts"
+
+
+def test_a_peer_is_told_of_others_out_of_turn() -> None:
+    node = Node(5)
+    node.tman.tell(NodeId(3), [entry(4)], [20])
+    assert node.outbox.take() == [(3, told(ExchangeReply, (entry(4), 20)))]

@@ -225,8 +225,8 @@ def test_tasks_that_do_not_exist_and_nodes_that_nobody_knows() -> None:
                 )
             for n in range(300):
                 attacker.send(Redirect(0, NodeId(1000 + n), interest))
-            strangers = [Descriptor(NodeId(5000 + n), interest, 1, 0) for n in range(1000)]
-            attacker.send(Shuffle(tuple(strangers)))
+            strangers = [Descriptor(NodeId(5000 + n), interest, 1) for n in range(1000)]
+            attacker.send(Shuffle(tuple(strangers), (0,) * 1000))
             attacker.send(Heartbeat((), interest))
             await asyncio.sleep(0.5)
             await ring.check()
@@ -245,12 +245,12 @@ def test_proposals_and_relay_requests_for_thousands_of_topics() -> None:
         async with arena("vitis") as ring:
             attacker = await ring.member()
             interest = attacker.table.interest(["news"])
-            attacker.send(Profile(True, interest, 1, ()))
+            attacker.send(Profile(True, Descriptor(attacker.me, interest, 1), ()))
             with Growth() as growth:
                 for batch in range(20):
                     names = [f"topic {batch} {n}" for n in range(2000)]
                     proposals = [Proposal(name, attacker.me, attacker.me, 0) for name in names]
-                    attacker.send(Profile(True, None, 1, tuple(proposals)))
+                    attacker.send(Profile(True, None, tuple(proposals)))
                     attacker.send(Relay(tuple(names)))
                     await attacker.drain()
                 await asyncio.sleep(0.3)
@@ -271,11 +271,11 @@ def test_nobody_speaks_for_our_neighbour() -> None:
             attacker = await ring.member()
             nothing = attacker.table.interest(["other"])
             for node in (ring.victim, ring.friend):
-                lie = Descriptor(node.host.me, nothing, 2**62, 0)
-                attacker.send(Exchange((lie,)))
+                lie = Descriptor(node.host.me, nothing, 2**62)
+                attacker.send(Exchange((lie,), (0,)))
                 speaker = await Attacker(ring.friend.address, "vitis").shake_hands()
                 ring.attackers.append(speaker)
-                speaker.send(Exchange((lie,)))
+                speaker.send(Exchange((lie,), (0,)))
             await asyncio.sleep(0.3)
             await ring.check()
             assert ring.victim.neighbours().count(ring.friend.id) == 1
@@ -292,9 +292,9 @@ def test_neighbours_that_do_not_exist() -> None:
             interest = attacker.table.interest(["news"])
             for batch in range(30):
                 strangers = [
-                    Descriptor(NodeId(10_000 + 100 * batch + n), interest, 1, 0) for n in range(50)
+                    Descriptor(NodeId(10_000 + 100 * batch + n), interest, 1) for n in range(50)
                 ]
-                attacker.send(Exchange(tuple(strangers)))
+                attacker.send(Exchange(tuple(strangers), (0,) * 50))
                 await asyncio.sleep(0.01)
             await ring.check(20)
             await until(lambda: len(list(ring.victim.host.peers)) < 10)

@@ -40,12 +40,14 @@ def fakes(count: int, host: str = "127.0.0.1", port: int = 9, udp: bool = False)
 def tempt(attacker: Attacker, cards: list[Card]) -> None:
     """Have the node call these."""
     interest = attacker.table.interest(["news"])
-    entries = tuple(Descriptor(card.node, interest, 1, 0) for card in cards)
+    entries = tuple(Descriptor(card.node, interest, 1) for card in cards)
+    ages = (0,) * len(cards)
     attacker.control(Cards(tuple(cards)))
     if attacker.overlay == "vitis":
-        attacker.send(Exchange(entries), News(entries))
+        attacker.send(Exchange(entries, ages), News(entries, ages))
     else:
-        attacker.send(Shuffle(entries), *(Redirect(0, card.node, interest) for card in cards))
+        redirects = [Redirect(0, card.node, interest) for card in cards]
+        attacker.send(Shuffle(entries, ages), *redirects)
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -223,7 +225,7 @@ def test_a_neighbour_that_hangs_up_again_and_again(overlay: str) -> None:
             await attacker.shake_hands()
             interest = attacker.table.interest(["news"])
             if overlay == "vitis":
-                attacker.send(Profile(True, interest, 1, ()))
+                attacker.send(Profile(True, Descriptor(attacker.me, interest, 1), ()))
             else:
                 attacker.send(Connect(0, 0, 0, interest))
             await until(lambda: attacker.me in ring.victim.host.overlay.links())

@@ -55,17 +55,17 @@ async def survives(
 
 def upkeep(attacker: Attacker, kind: str) -> list[Message]:
     interest = attacker.table.interest(["news"])
-    entries = [Descriptor(NodeId(n), interest, 1, 0) for n in range(100)]
+    entries = [Descriptor(NodeId(n), interest, 1) for n in range(100)]
     made: dict[str, Message] = {
-        "small shuffles": Shuffle(()),
-        "large shuffles": Shuffle(tuple(entries * 3)),
+        "small shuffles": Shuffle((), ()),
+        "large shuffles": Shuffle(tuple(entries * 3), (0,) * 300),
         "heartbeats": Heartbeat((), None),
         "connects": Connect(0, 0, 0, interest),
         "redirects": Redirect(0, NodeId(5), interest),
-        "news": News(()),
-        "much news": News(tuple(entries)),
-        "exchanges": Exchange(tuple(entries)),
-        "profiles": Profile(False, None, 1, ()),
+        "news": News((), ()),
+        "much news": News(tuple(entries), (0,) * 100),
+        "exchanges": Exchange(tuple(entries), (0,) * 100),
+        "profiles": Profile(False, None, ()),
     }
     message = made[kind]
     return [message] * max(1, 100_000 // len(attacker.codec.encode(message)))
@@ -186,7 +186,7 @@ def test_a_flood_of_pings_that_nobody_reads_the_answers_of() -> None:
 def join_as_neighbour(attacker: Attacker, payload: str = "news") -> None:
     interest = attacker.table.interest([payload])
     if attacker.overlay == "vitis":
-        attacker.send(Profile(True, interest, 1, ()))
+        attacker.send(Profile(True, Descriptor(attacker.me, interest, 1), ()))
     else:
         attacker.send(Connect(0, 0, 0, interest))
 
@@ -225,4 +225,4 @@ def _sign_of_life(attacker: Attacker, ring: Arena, alive: bool) -> list[Message]
     if attacker.overlay == "spidercast":
         return [Heartbeat((), None)] * alive
     known = ring.victim.host.overlay.flood._known  # type: ignore[attr-defined]
-    return [*[Profile(True, None, 1, ())] * alive, *map(Pull, list(known)[-5:])]
+    return [*[Profile(True, None, ())] * alive, *map(Pull, list(known)[-5:])]

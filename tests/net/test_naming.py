@@ -51,10 +51,10 @@ def test_ids_are_found_wherever_they_are():
 @pytest.mark.parametrize(
     ("message", "found"),
     [
-        (Shuffle(tuple(Descriptor(NodeId(n), NOTHING, 1, 0) for n in (7, 8))), [7, 8]),
+        (Shuffle(tuple(Descriptor(NodeId(n), NOTHING, 1) for n in (7, 8)), (0, 0)), [7, 8]),
         (Redirect(0, NodeId(3), None), [3]),
         (Redirect(0, None, None), []),
-        (Profile(True, None, 1, (Proposal("t", NodeId(1), NodeId(2), 3),)), [1, 2]),
+        (Profile(True, None, (Proposal("t", NodeId(1), NodeId(2), 3),)), [1, 2]),
         (Prune("t"), []),
     ],
 )  # fmt: skip

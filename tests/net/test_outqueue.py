@@ -122,14 +122,14 @@ def frames(connection, *messages: Message) -> list[object]:
 
 def test_a_card_goes_before_the_message_that_names_its_node_and_once():
     connection = a_connection()
-    message = Shuffle((Descriptor(OTHER.node, NOTHING, 1, 0),))
+    message = Shuffle((Descriptor(OTHER.node, NOTHING, 1),), (0,))
     assert frames(connection, message) == [Cards((CARDS[OTHER.node],)), [message]]
     assert frames(connection, message) == [[message]]
 
 
 def test_a_newer_card_is_told_again(monkeypatch):
     connection = a_connection()
-    message = Shuffle((Descriptor(OTHER.node, NOTHING, 1, 0),))
+    message = Shuffle((Descriptor(OTHER.node, NOTHING, 1),), (0,))
     frames(connection, message)
     newer = make_card(OTHER, "127.0.0.1", 6, False, 2)
     monkeypatch.setitem(CARDS, OTHER.node, newer)
@@ -139,14 +139,15 @@ def test_a_newer_card_is_told_again(monkeypatch):
 def test_who_is_unknown_or_the_receiver_itself_needs_no_card():
     connection = a_connection()
     connection.peer = OTHER.node
-    entries = tuple(Descriptor(n, NOTHING, 1, 0) for n in (NodeId(77), OTHER.node))
-    assert frames(connection, Shuffle(entries)) == [[Shuffle(entries)]]
+    entries = tuple(Descriptor(n, NOTHING, 1) for n in (NodeId(77), OTHER.node))
+    message = Shuffle(entries, (0, 0))
+    assert frames(connection, message) == [[message]]
 
 
 def test_what_was_told_is_bounded():
     connection = a_connection()
     connection.told_cards = {NodeId(n): 1 for n in range(TOLD_CARDS_MAX)}
-    frames(connection, Shuffle((Descriptor(OTHER.node, NOTHING, 1, 0),)))
+    frames(connection, Shuffle((Descriptor(OTHER.node, NOTHING, 1),), (0,)))
     assert len(connection.told_cards) == TOLD_CARDS_MAX
 
 

@@ -98,7 +98,7 @@ def test_any_message_is_survived_and_all_that_follows_can_be_sent(name: str) -> 
 def linked(name: str = "vitis") -> tuple[Any, FakeOutbox]:
     """With the honest node as a neighbour, which has told its interest itself."""
     node, outbox = make(name)
-    node.receive(HONEST, Profile(True, TABLE.interest("ab"), 10, ()))
+    node.receive(HONEST, Profile(True, Descriptor(HONEST, TABLE.interest("ab"), 10), ()))
     assert HONEST in node.links()
     return node, outbox
 
@@ -107,30 +107,30 @@ def linked(name: str = "vitis") -> tuple[Any, FakeOutbox]:
 @pytest.mark.parametrize("kind", [Exchange, ExchangeReply])
 def test_nobody_but_a_neighbour_itself_changes_what_it_wants(name: str, kind: Any) -> None:
     node, _ = linked(name)
-    node.receive(LIAR, kind((Descriptor(HONEST, TABLE.interest("ab"), 10, 0),)))
+    node.receive(LIAR, kind((Descriptor(HONEST, TABLE.interest("ab"), 10),), (0,)))
     assert node.peers[HONEST].chosen
-    lie = Descriptor(HONEST, TABLE.interest("c"), 2**62, 0)
-    others = [Descriptor(NodeId(100 + n), TABLE.interest("a"), 0, 0) for n in range(3)]
-    node.receive(LIAR, kind((lie, *others)))
-    assert node.peers[HONEST].interest == TABLE.interest("ab")
+    lie = Descriptor(HONEST, TABLE.interest("c"), 2**62)
+    others = [Descriptor(NodeId(100 + n), TABLE.interest("a"), 0) for n in range(3)]
+    node.receive(LIAR, kind((lie, *others), (0,) * 4))
+    assert node.peers[HONEST].about.interest == TABLE.interest("ab")
     assert node.peers[HONEST].chosen
     assert HONEST in node._targets("a")
-    node.receive(HONEST, Profile(True, TABLE.interest("a"), 11, ()))
-    assert node.peers[HONEST].interest == TABLE.interest("a")
+    node.receive(HONEST, Profile(True, Descriptor(HONEST, TABLE.interest("a"), 11), ()))
+    assert node.peers[HONEST].about.interest == TABLE.interest("a")
 
 
 def test_what_is_said_of_a_stranger_gives_way_to_its_own_word() -> None:
     node, _ = make("vitis")
-    node.receive(LIAR, Exchange((Descriptor(HONEST, TABLE.interest("c"), 2**62, 0),)))
-    assert node.peers[HONEST].interest == TABLE.interest("c")
-    node.receive(HONEST, Profile(True, TABLE.interest("ab"), 10, ()))
-    assert node.peers[HONEST].interest == TABLE.interest("ab")
+    node.receive(LIAR, Exchange((Descriptor(HONEST, TABLE.interest("c"), 2**62),), (0,)))
+    assert node.peers[HONEST].about.interest == TABLE.interest("c")
+    node.receive(HONEST, Profile(True, Descriptor(HONEST, TABLE.interest("ab"), 10), ()))
+    assert node.peers[HONEST].about.interest == TABLE.interest("ab")
 
 
 def test_proposals_for_topics_of_others_are_not_kept() -> None:
     node, _ = linked()
     told = [Proposal(f"made up {n}", HONEST, HONEST, 1) for n in range(10_000)]
-    node.receive(HONEST, Profile(True, None, 10, (*told, Proposal("a", HONEST, HONEST, 1))))
+    node.receive(HONEST, Profile(True, None, (*told, Proposal("a", HONEST, HONEST, 1))))
     assert list(node.peers[HONEST].proposals) == ["a"]
     assert len(node.gateways._stale) <= 2
     for _ in range(2):  # with links that are new it waits a cycle
@@ -149,7 +149,9 @@ def test_nobody_puts_us_on_trees_without_end(name: str, monkeypatch: Any) -> Non
         node.receive(HONEST, Relay(topics))
     assert len(node.relays.branches) <= own + 500
     for child in range(10, 20):
-        node.receive(NodeId(child), Profile(True, TABLE.interest("c"), 1, ()))
+        node.receive(
+            NodeId(child), Profile(True, Descriptor(NodeId(child), TABLE.interest("c"), 1), ())
+        )
         node.receive(NodeId(child), Relay(tuple(f"of {child} {n}" for n in range(600))))
     assert len(node.relays.branches) <= own + 2000
     assert len(TABLE) == 3

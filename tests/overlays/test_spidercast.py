@@ -221,7 +221,7 @@ def test_a_message_of_another_kind_is_the_fault_of_the_peer():
 @pytest.mark.parametrize("kind", [Shuffle, ShuffleReply])
 def test_a_shuffle_does_not_upset_a_node_without_gossip(kind):
     net = pair()
-    net.nodes[0].receive(1, kind(()))
+    net.nodes[0].receive(1, kind((), ()))
     assert net.sent(0) == []
 
 

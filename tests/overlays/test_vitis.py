@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -15,13 +16,17 @@ from orbweaver.core.topics import TopicTable
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.identifiers import PLACE_OF_NODE, PLACE_OF_TOPIC, SPACE, distance
 from orbweaver.gossip.profiles import Goodbye, Peer, Profile, Proposal
-from orbweaver.gossip.tman import Exchange
+from orbweaver.gossip.rendezvous import Beside
+from orbweaver.gossip.tman import Exchange, ExchangeReply
 from orbweaver.overlays.baselines.opt import Opt
 from orbweaver.overlays.baselines.rvr import Rvr
+from orbweaver.overlays.catalog import find
 from orbweaver.overlays.vitis import Vitis
 from orbweaver.overlays.vitis.gateways import Gateways
 from orbweaver.overlays.vitis.rates import make_rates
 from orbweaver.overlays.vitis.utility import overlap, weighted
+from orbweaver.sim.simulation import Simulation
+from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 from tests.gossip.fake_outbox import FakeOutbox, make_context
 
 TABLE = TopicTable("ABCDEFGH")
@@ -38,7 +43,17 @@ def node(kind: type, topics: str = "AB", me: int = 0, **settings: Any) -> tuple[
 
 
 def entry(number: int, topics: str, version: int = 0) -> Descriptor:
-    return Descriptor(NodeId(number), TABLE.interest(topics), version, 0)
+    return Descriptor(NodeId(number), TABLE.interest(topics), version)
+
+
+def ahead(number: int) -> int:
+    """How far a node is from node 0, going forward."""
+    return (PLACE_OF_NODE[NodeId(number)] - PLACE_OF_NODE[NodeId(0)]) % SPACE
+
+
+def fresh(entries: Iterable[Descriptor]) -> list[tuple[Descriptor, int]]:
+    """Heard of just now."""
+    return [(entry, 0) for entry in entries]
 
 
 def entries(**topics: str) -> dict[NodeId, Descriptor]:
@@ -104,7 +119,7 @@ def test_a_table_has_ring_neighbours_a_long_link_and_the_best_friends() -> None:
 def test_a_table_is_never_larger_than_it_may_be() -> None:
     vitis, outbox = node(Vitis, table_size=5)
     for first in range(1, 60, 7):
-        vitis._refresh_table([entry(n, "AB") for n in range(first, first + 9)])
+        vitis._refresh_table(fresh([entry(n, "AB") for n in range(first, first + 9)]))
         assert vitis.status()["table"] == 5
     assert len(outbox.links) == 5, "those that were dropped are no links any more"
 
@@ -137,7 +152,7 @@ def test_opt_covers_most_first(settings: dict[str, int], expected: list[int]) ->
 def gateways(me: int, **peers: Proposal) -> tuple[Gateways, dict[NodeId, Peer]]:
     known: dict[NodeId, Peer] = {}
     for name, proposal in peers.items():
-        peer = Peer(NodeId(int(name[1:])), TABLE.interest("A"), 0, 0)
+        peer = Peer(entry(int(name[1:]), "A"), 0)
         peer.shared = ("A",)
         peer.proposals["A"] = proposal
         known[peer.node] = peer
@@ -172,7 +187,7 @@ def test_alone_a_node_is_its_own_gateway() -> None:
     made, _ = gateways(FAR)
     made.update(["A"])
     assert made.proposals["A"] == own(FAR)
-    assert made.gateway_of() == ["A"]
+    assert list(made.ours) == ["A"]
 
 
 def test_the_nearest_to_the_place_is_the_gateway() -> None:
@@ -247,18 +262,20 @@ def test_topics_come_and_go() -> None:
     made, _ = gateways(FAR)
     made.follow(["A", "B"])
     made.update(["A", "B"])
-    assert made.gateway_of() == ["A", "B"]
+    assert list(made.ours) == ["A", "B"]
     made.follow(["B"])
     assert made.update(["B"]), "a topic less is a change"
-    assert made.gateway_of() == ["B"]
+    assert list(made.ours) == ["B"]
     assert not made.update(["B"])
 
 
 # -- links and profiles (Algorithms 6 and 7)
 
 
-def profile(chosen: bool, topics: str | None = "AB", version: int = 1, *told: Proposal) -> Profile:
-    return Profile(chosen, TABLE.interest(topics) if topics else None, version, tuple(told))
+def profile(
+    sender: int, chosen: bool, topics: str | None = "AB", version: int = 1, *told: Proposal
+) -> Profile:
+    return Profile(chosen, entry(sender, topics, version) if topics else None, tuple(told))
 
 
 def content(topics: str = "AB", **settings: Any) -> tuple[Any, FakeOutbox]:
@@ -270,11 +287,12 @@ def content(topics: str = "AB", **settings: Any) -> tuple[Any, FakeOutbox]:
 
 def test_who_is_chosen_is_told_and_links_both_ways() -> None:
     vitis, outbox = content()
-    vitis._refresh_table(entries(n1="AB").values())
-    ((to, sent),) = outbox.take()
-    assert (to, sent.chosen, sent.interest) == (1, True, TABLE.interest("AB"))
-    vitis.receive(NodeId(1), profile(False))
-    vitis.receive(NodeId(2), profile(True))
+    vitis._refresh_table(fresh(entries(n1="AB").values()))
+    (to, sent), asked = outbox.take()
+    assert asked == (1, Beside())
+    assert (to, sent.chosen, sent.about.interest) == (1, True, TABLE.interest("AB"))
+    vitis.receive(NodeId(1), profile(1, False))
+    vitis.receive(NodeId(2), profile(2, True))
     assert sorted(vitis.links()) == [1, 2]
     assert vitis.status() | {"relay_of": 0, "gateway_of": 0} == {
         "table": 1, "in_links": 1, "relay_of": 0, "gateway_of": 0,
@@ -283,11 +301,11 @@ def test_who_is_chosen_is_told_and_links_both_ways() -> None:
 
 def test_a_link_ends_when_neither_end_chooses_it() -> None:
     vitis, outbox = content()
-    vitis.receive(NodeId(2), profile(True))
-    vitis.receive(NodeId(2), profile(False, None))
+    vitis.receive(NodeId(2), profile(2, True))
+    vitis.receive(NodeId(2), profile(2, False, None))
     assert list(vitis.links()) == []
     outbox.take()
-    vitis.receive(NodeId(2), profile(False, None))
+    vitis.receive(NodeId(2), profile(2, False, None))
     assert outbox.take() == [(2, Goodbye(leaving=False))], "so that it stops"
     vitis.receive(NodeId(2), Goodbye(leaving=False))
     assert outbox.take() == []
@@ -295,18 +313,75 @@ def test_a_link_ends_when_neither_end_chooses_it() -> None:
 
 def test_a_better_ring_neighbour_that_calls_is_chosen() -> None:
     vitis, outbox = node(Vitis)
-    ring = sorted(range(1, 40), key=lambda n: (PLACE_OF_NODE[NodeId(n)] - PLACE_OF_NODE[0]) % SPACE)
+    ring = sorted(range(1, 40), key=ahead)
     successor, between, *_ = ring
-    vitis._refresh_table([entry(n, "AB") for n in ring[2:]])
-    vitis.receive(NodeId(between), profile(True, "H"))
+    vitis._refresh_table(fresh([entry(n, "AB") for n in ring[2:]]))
+    vitis.receive(NodeId(between), profile(between, True, "H"))
     assert vitis.peers[between].chosen, "the nearest so far"
-    vitis.receive(NodeId(successor), profile(True, "H"))
+    vitis.receive(NodeId(successor), profile(successor, True, "H"))
     assert vitis.peers[successor].chosen
     outbox.take()
     vitis.wake(Vitis.TIMER)
-    (buffer,) = [m.buffer for _, m in outbox.take() if isinstance(m, Exchange)]
+    (entries,) = [m.entries for _, m in outbox.take() if isinstance(m, Exchange)]
     assert not vitis.peers[between].chosen
-    assert between in [e.node for e in buffer], "who has chosen us is passed on too"
+    assert between in [e.node for e in entries], "who has chosen us is passed on too"
+
+
+def test_who_is_new_on_the_ring_is_asked_for_nearer_ones() -> None:
+    vitis, outbox = node(Vitis)
+    far, near, *_ = sorted(range(1, 40), key=ahead, reverse=True)
+    vitis._refresh_table(fresh([entry(far, "H")]))
+    assert [to for to, m in outbox.take() if m == Beside()] == [far]
+    vitis.receive(NodeId(far), ExchangeReply((entry(near, "H"),), (0,)))
+    assert [to for to, m in outbox.take() if m == Beside()] == [near], "and whom they name"
+    vitis.receive(NodeId(near), ExchangeReply((entry(far, "H"),), (0,)))
+    assert outbox.take() == [], "until nobody is nearer"
+    vitis.wake(Vitis.TIMER)
+    assert [to for to, m in outbox.take() if m == Beside()] == [vitis.world.ring[0]]
+
+
+def test_the_asker_is_told_of_those_on_either_side_of_it() -> None:
+    vitis, outbox = content()
+    *_, before, asker, after = sorted(range(1, 40), key=ahead)
+    vitis._refresh_table(fresh([entry(n, "AB") for n in (1, 2, before, after)]))
+    for present in (False, True):
+        if present:
+            vitis.receive(NodeId(asker), profile(asker, True))
+        outbox.take()
+        vitis.receive(NodeId(asker), Beside())
+        ((to, told),) = outbox.take()
+        assert (to, {e.node for e in told.entries}) == (asker, {before, after})
+    alone, outbox = node(Vitis)
+    alone.receive(NodeId(asker), Beside())
+    assert outbox.take() == []
+
+
+@pytest.mark.parametrize("name", ["vitis", "rvr"])
+def test_the_ring_closes_within_a_few_cycles(name: str) -> None:
+    """By gossip alone half of these nodes do not have their successor by then."""
+    size = 1000
+    scenario = Scenario(
+        overlay=name,
+        workload=WorkloadSpec(nodes=size, topics=50, subscriptions_per_node="5"),
+        publish=PublishSpec(per_topic=0),
+        run=RunSpec(warmup_ms=3000, drain_ms=0),
+    )
+    simulation = Simulation(scenario, 3, find(name))
+    simulation.run()
+    order = sorted(range(size), key=lambda n: PLACE_OF_NODE[NodeId(n)])
+    nodes = simulation.world.nodes
+    right = [
+        after in nodes[n].overlay.links()  # type: ignore[union-attr]
+        for n, after in zip(order, [*order[1:], order[0]], strict=True)
+    ]
+    assert all(right)
+
+
+def test_nobody_introduces_itself_as_another() -> None:
+    vitis, outbox = content()
+    vitis.receive(NodeId(2), profile(3, True))
+    assert not vitis.links()
+    assert outbox.take() == []
 
 
 def test_gateways_are_left_alone_while_the_table_moves() -> None:
@@ -314,30 +389,30 @@ def test_gateways_are_left_alone_while_the_table_moves() -> None:
     for cycle in range(1, 7):
         outbox.clock.now = 1000 * cycle
         for n in range(10 * cycle, 10 * cycle + 4):
-            vitis.receive(NodeId(n), profile(True, "C"))
+            vitis.receive(NodeId(n), profile(n, True, "C"))
         vitis.wake(Vitis.TIMER)
         assert bool(vitis.gateways.proposals) == (cycle >= 5), "not for ever"
     still, _ = node(Vitis, "AB")
     still.wake(Vitis.TIMER)
     assert not still.gateways.proposals, "links are about to come"
-    still.receive(NodeId(2), profile(True, "C"))
+    still.receive(NodeId(2), profile(2, True, "C"))
     still.wake(Vitis.TIMER)
     assert list(still.gateways.proposals) == ["A", "B"]
 
 
 def test_who_lost_us_is_introduced_again() -> None:
     vitis, outbox = node(Vitis)
-    vitis._refresh_table(entries(n1="AB").values())
+    vitis._refresh_table(fresh(entries(n1="AB").values()))
     outbox.take()
     vitis.receive(NodeId(1), Goodbye(leaving=False))
     vitis.wake(Vitis.TIMER)
     profiles = [m for to, m in outbox.take() if isinstance(m, Profile)]
-    assert [p.interest for p in profiles] == [TABLE.interest("AB")]
+    assert [p.about.interest for p in profiles] == [TABLE.interest("AB")]
 
 
 def test_a_silent_neighbour_is_let_go() -> None:
     vitis, outbox = node(Vitis, age_max=3)
-    vitis.receive(NodeId(2), profile(True))
+    vitis.receive(NodeId(2), profile(2, True))
     for cycle in range(1, 6):
         outbox.clock.now = 1000 * cycle
         vitis.wake(Vitis.TIMER)
@@ -346,11 +421,11 @@ def test_a_silent_neighbour_is_let_go() -> None:
 
 def test_interests_follow_profiles() -> None:
     vitis, _ = node(Vitis, "AB")
-    vitis.receive(NodeId(2), profile(True, "AC"))
+    vitis.receive(NodeId(2), profile(2, True, "AC"))
     assert (list(vitis._interested("A")), list(vitis._interested("C"))) == ([2], [2])
-    vitis.receive(NodeId(2), profile(True, "BC", version=2))
+    vitis.receive(NodeId(2), profile(2, True, "BC", version=2))
     assert (list(vitis._interested("A")), list(vitis._interested("B"))) == ([], [2])
-    vitis.receive(NodeId(2), profile(True, "A", version=1))
+    vitis.receive(NodeId(2), profile(2, True, "A", version=1))
     assert list(vitis._interested("B")) == [2], "an old profile that comes late"
     vitis.subscribe("C")
     assert list(vitis._interested("C")) == [2]
@@ -358,20 +433,20 @@ def test_interests_follow_profiles() -> None:
 
 def test_links_can_be_read_as_one_way() -> None:
     vitis, _ = content(one_way=True)
-    vitis.receive(NodeId(2), profile(True, "AC"))
+    vitis.receive(NodeId(2), profile(2, True, "AC"))
     assert list(vitis._targets("A")) == [], "it has chosen us, not we it"
-    vitis._refresh_table(entries(n2="AC").values())
+    vitis._refresh_table(fresh(entries(n2="AC").values()))
     assert (list(vitis._targets("A")), list(vitis._targets("C"))) == ([2], [2])
 
 
 def test_leaving_is_told() -> None:
     vitis, outbox = node(Vitis)
-    vitis.receive(NodeId(2), profile(True))
+    vitis.receive(NodeId(2), profile(2, True))
     outbox.take()
     vitis.stop()
     assert outbox.take() == [(2, Goodbye(leaving=True))]
     assert outbox.links == set()
     other, _ = node(Vitis, me=2)
-    other.receive(NodeId(0), profile(True))
+    other.receive(NodeId(0), profile(0, True))
     other.receive(NodeId(0), Goodbye(leaving=True))
     assert list(other.links()) == []

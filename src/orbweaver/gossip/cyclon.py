@@ -17,18 +17,20 @@ from orbweaver.core.messages import Message, Purpose
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import below, sample
 from orbweaver.core.topics import Interest
-from orbweaver.gossip.descriptor import AGE_MAX, Descriptor, Descriptors, stranger
+from orbweaver.gossip.descriptor import AGE_MAX, Aged, Ages, Descriptor, Descriptors, stranger
 from orbweaver.gossip.views import ScannedView
 
 
 class Shuffle(Message, frozen=True, gc=False, tag="shuffle"):
     purpose: ClassVar[Purpose] = "membership"
     entries: Descriptors
+    ages: Ages
 
 
 class ShuffleReply(Message, frozen=True, gc=False, tag="shuffle-reply"):
     purpose: ClassVar[Purpose] = "membership"
     entries: Descriptors
+    ages: Ages
 
 
 class Cyclon(ScannedView):
@@ -66,8 +68,8 @@ class Cyclon(ScannedView):
     def meet(self, contacts: Sequence[NodeId]) -> None:
         for contact in contacts[: self._view_size]:
             if contact != self._context.me and contact not in self._view:
-                self._keep(stranger(contact))
-                self._context.outbox.send(contact, Shuffle((self._describe_self(),)))
+                self._keep(stranger(contact), 0)
+                self._context.outbox.send(contact, Shuffle((self._describe_self(),), (0,)))
 
     def wake(self) -> None:
         """The active thread: shuffle with the oldest."""
@@ -80,17 +82,19 @@ class Cyclon(ScannedView):
             return
         partner = min(self._view, key=lambda peer: self._view[peer][1])
         del self._view[partner]
-        others = self._random_entries(self._shuffle_size - 1)
+        others, ages = self._random_entries(self._shuffle_size - 1)
         self._offered = [entry.node for entry in others]
-        self._context.outbox.send(partner, Shuffle((self._describe_self(), *others)))
+        message = Shuffle((self._describe_self(), *others), (0, *ages))
+        self._context.outbox.send(partner, message)
 
     def on_shuffle(self, sender: NodeId, message: Shuffle) -> None:
-        answer = self._random_entries(self._shuffle_size)
-        self._context.outbox.send(sender, ShuffleReply((self._describe_self(), *answer)))
-        self._merge(message.entries, [entry.node for entry in answer])
+        others, ages = self._random_entries(self._shuffle_size)
+        answer = ShuffleReply((self._describe_self(), *others), (0, *ages))
+        self._context.outbox.send(sender, answer)
+        self._merge(message.entries, message.ages, [entry.node for entry in others])
 
     def on_shuffle_reply(self, sender: NodeId, message: ShuffleReply) -> None:
-        self._merge(message.entries, self._offered)
+        self._merge(message.entries, message.ages, self._offered)
         self._offered = []
 
     def forget(self, peer: NodeId) -> None:
@@ -103,33 +107,32 @@ class Cyclon(ScannedView):
         known = self._view.get(peer)
         return known[0].interest if known else None
 
-    def _random_entries(self, count: int) -> list[Descriptor]:
-        rng = self._context.rng
-        held = sample(rng, list(self._view.values()), count)
-        return [
-            Descriptor(e.node, e.interest, e.version, self._cycle - born)
-            for e, born in held
-            if e.version >= 0  # a contact we have not heard from has nothing to tell yet
-        ]
+    def _random_entries(self, count: int) -> Aged:
+        drawn = sample(self._context.rng, list(self._view.values()), count)
+        # A contact we have not heard from has nothing to tell yet.
+        told = [(entry, self._cycle - born) for entry, born in drawn if entry.version >= 0]
+        return [entry for entry, _ in told], [age for _, age in told]
 
-    def _merge(self, entries: Iterable[Descriptor], offered: list[NodeId]) -> None:
+    def _merge(
+        self, entries: Iterable[Descriptor], ages: Iterable[int], offered: list[NodeId]
+    ) -> None:
         """Take what is new: into free places first, then in place of what was offered."""
         me = self._context.me
         replaceable = list(reversed(offered))
-        for entry in entries:
-            if entry.node == me or entry.age > AGE_MAX:
+        for entry, age in zip(entries, ages, strict=False):
+            if entry.node == me or age > AGE_MAX:
                 continue
             known = self._view.get(entry.node)
             if known is not None:
                 if entry.version > known[0].version or (
-                    entry.version == known[0].version and self._cycle - entry.age > known[1]
+                    entry.version == known[0].version and self._cycle - age > known[1]
                 ):
-                    self._keep(entry)
+                    self._keep(entry, age)
                 continue
             while len(self._view) >= self._view_size and replaceable:
                 self._view.pop(replaceable.pop(), None)
             if len(self._view) < self._view_size:
-                self._keep(entry)
+                self._keep(entry, age)
 
-    def _keep(self, entry: Descriptor) -> None:
-        self._view[entry.node] = (entry, self._cycle - entry.age)
+    def _keep(self, entry: Descriptor, age: int) -> None:
+        self._view[entry.node] = (entry, self._cycle - age)

@@ -15,13 +15,13 @@ Version = Annotated[int, Meta(ge=0, le=1 << 62)]
 
 
 class Descriptor(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What a node says of itself. It is passed on as it is, and how old it is beside it: a
+    simulation of ten thousand nodes has ten thousand of these in its views and tables, rather
+    than half a million."""
+
     node: NodeId
     interest: Interest
     version: Version
-    age: Annotated[int, Meta(ge=0)]
-    """Since the node itself was heard from: in cycles of whoever holds the entry (Cyclon),
-    or in milliseconds (Newscast, T-Man). Were it below 0 in what a peer sends, the entry would
-    be the youngest of all for ever."""
 
 
 AGE_MAX = 1 << 40
@@ -30,8 +30,15 @@ of the sender: it may have got them a moment younger, from somebody who meant it
 
 Descriptors = Annotated[tuple[Descriptor, ...], Meta(max_length=4096)]
 """In a message: no view is larger, and choosing among more would take long."""
+Ages = Annotated[tuple[Annotated[int, Meta(ge=0)], ...], Meta(max_length=4096)]
+"""Of as many descriptors, since the node itself was heard from: in cycles of whoever holds the
+entry (Cyclon), or in milliseconds (Newscast, T-Man). Were one below 0 in what a peer sends, its
+entry would be the youngest of all for ever. A descriptor without an age is overlooked."""
+
+Aged = tuple[list[Descriptor], list[int]]
+"""Descriptors and their ages."""
 
 
 def stranger(node: NodeId) -> Descriptor:
     """A contact of whom nothing is known yet; anything heard is newer."""
-    return Descriptor(node, NOTHING, -1, 0)
+    return Descriptor(node, NOTHING, -1)

@@ -188,7 +188,7 @@ class Mesh(DispatchingOverlay):
             outbox.send_all(self._peers, beat)
 
     def _describe_self(self) -> Descriptor:
-        return Descriptor(self.context.me, self.interest, self.version, 0)
+        return Descriptor(self.context.me, self.interest, self.version)
 
     def _make_view(self) -> InterestView:
         params = self.params

@@ -7,25 +7,26 @@ entries, of nodes that are gone, are pushed out by young ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from operator import itemgetter
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Message, Purpose
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import pick
-from orbweaver.gossip.descriptor import AGE_MAX, Descriptor, Descriptors, stranger
+from orbweaver.gossip.descriptor import AGE_MAX, Aged, Ages, Descriptor, Descriptors
 
 
 class News(Message, frozen=True, gc=False, tag="news"):
     purpose: ClassVar[Purpose] = "membership"
     entries: Descriptors
+    ages: Ages
 
 
 class NewsReply(Message, frozen=True, gc=False, tag="news-reply"):
     purpose: ClassVar[Purpose] = "membership"
     entries: Descriptors
+    ages: Ages
 
 
 class Newscast:
@@ -39,70 +40,69 @@ class Newscast:
         self._context = context
         self._describe_self = describe_self
         self._view_size = view_size
-        self._entries: list[Descriptor] | None = None
-        self._view: dict[NodeId, tuple[int, Descriptor]] = {}
-        """Peer -> (when, by our clock, its entry had age 0, the entry). In milliseconds, since
-        of a view full of equals always the same would be kept."""
+        self._strangers: dict[NodeId, None] = {}
+        """Contacts that have not been heard from."""
+        self._known: dict[NodeId, Descriptor] = {}
+        self._born: dict[NodeId, int] = {}
+        """The view: what is known of a node, and when, by our clock, that had age 0; both in
+        the same order. In milliseconds, since of a view full of equals always the same would
+        be kept."""
 
     def meet(self, contacts: Sequence[NodeId]) -> None:
         for contact in contacts[: self._view_size]:
-            if contact != self._context.me and contact not in self._view:
-                self._view[contact] = (self._context.outbox.now(), stranger(contact))
-                self._context.outbox.send(contact, News((self._describe_self(),)))
+            if contact != self._context.me and contact not in self._known:
+                self._strangers[contact] = None
+                self._context.outbox.send(contact, News((self._describe_self(),), (0,)))
 
     def step(self) -> None:
-        self._entries = None
-        if self._view:
-            partner = pick(self._context.rng, list(self._view))
-            self._context.outbox.send(partner, News(self._news()))
+        if contacts := self.contacts():
+            partner = pick(self._context.rng, contacts)
+            self._context.outbox.send(partner, News(*self._news()))
 
     def on_news(self, sender: NodeId, message: News) -> None:
-        self._context.outbox.send(sender, NewsReply(self._news()))
-        self._merge(message.entries)
+        self._context.outbox.send(sender, NewsReply(*self._news()))
+        self._merge(message.entries, message.ages)
 
     def on_news_reply(self, sender: NodeId, message: NewsReply) -> None:
-        self._merge(message.entries)
+        self._merge(message.entries, message.ages)
 
     def forget(self, peer: NodeId) -> None:
-        self._view.pop(peer, None)
-        self._entries = None
+        self._strangers.pop(peer, None)
+        if self._known.pop(peer, None) is not None:
+            del self._born[peer]
 
-    def entries(self) -> list[Descriptor]:
-        """The sample: random nodes, each with what is known of it."""
-        # Asked for several times in a cycle, and made anew when something has changed.
-        if self._entries is None:
-            now = self._context.outbox.now()
-            self._entries = [
-                Descriptor(e.node, e.interest, e.version, now - born)
-                for born, e in self._view.values()
-                if e.version >= 0
-            ]
-        return self._entries
+    def sample(self) -> Aged:
+        """Random nodes, each with what is known of it."""
+        now = self._context.outbox.now()
+        return list(self._known.values()), [now - born for born in self._born.values()]
 
     def contacts(self) -> list[NodeId]:
-        """Everybody in the view, also those not heard from yet."""
-        return list(self._view)
+        """Everybody in the view, and those not heard from yet."""
+        return [*self._known, *self._strangers]
 
-    def _news(self) -> tuple[Descriptor, ...]:
-        return (self._describe_self(), *self.entries())
+    def _news(self) -> tuple[tuple[Descriptor, ...], tuple[int, ...]]:
+        entries, ages = self.sample()
+        return (self._describe_self(), *entries), (0, *ages)
 
-    def _merge(self, entries: Iterable[Descriptor]) -> None:
-        self._entries = None
-        me, now, view = self._context.me, self._context.outbox.now(), self._view
-        for entry in entries:
-            if entry.node == me or entry.age > AGE_MAX:
+    def _merge(self, entries: Sequence[Descriptor], ages: Sequence[int]) -> None:
+        me, now, known, born = self._context.me, self._context.outbox.now(), self._known, self._born
+        for entry, age in zip(entries, ages, strict=False):
+            node = entry.node
+            if node == me or age > AGE_MAX:
                 continue
-            born = now - entry.age
-            known = view.get(entry.node)
+            held = known.get(node)
             if (
-                known is None
-                or entry.version > known[1].version
-                or (entry.version == known[1].version and born > known[0])
+                held is None
+                or entry.version > held.version
+                or (entry.version == held.version and now - age > born[node])
             ):
-                view[entry.node] = (born, entry)
-        if len(view) > self._view_size:
-            youngest = sorted(view.values(), key=_birth, reverse=True)[: self._view_size]
-            self._view = {held[1].node: held for held in youngest}
-
-
-_birth = itemgetter(0)
+                known[node] = entry
+                born[node] = now - age
+        if self._strangers:
+            for entry in entries:
+                self._strangers.pop(entry.node, None)
+        if len(born) > self._view_size:
+            self._strangers.clear()
+            youngest = sorted(born, key=born.__getitem__, reverse=True)[: self._view_size]
+            self._known = {node: known[node] for node in youngest}
+            self._born = {node: born[node] for node in youngest}

@@ -9,8 +9,7 @@ from msgspec import Meta
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Message, Purpose
-from orbweaver.core.topics import Interest
-from orbweaver.gossip.descriptor import Version
+from orbweaver.gossip.descriptor import Descriptor
 
 
 class Proposal(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -24,14 +23,13 @@ class Proposal(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Profile(Message, frozen=True, gc=False, tag="profile"):
-    """Also a heartbeat. Interest and proposals are sent when they are new to the receiver,
-    not in every cycle."""
+    """Also a heartbeat. What the sender is and proposes is told when it is new to the
+    receiver, not in every cycle."""
 
     purpose: ClassVar[Purpose] = "keepalive"
     chosen: bool
     """The receiver is in the sender's routing table."""
-    interest: Interest | None
-    version: Version
+    about: Descriptor | None
     proposals: tuple[Proposal, ...]
 
 
@@ -45,13 +43,12 @@ class Goodbye(Message, frozen=True, gc=False, tag="goodbye"):
 class Peer:
     """A neighbour."""
 
-    __slots__ = ("chooses", "chosen", "heard_ms", "interest", "introduced", "node", "proposals",
-                 "said", "shared", "version")  # fmt: skip
+    __slots__ = ("about", "chooses", "chosen", "heard_ms", "introduced", "node", "proposals",
+                 "said", "shared")  # fmt: skip
 
-    def __init__(self, node: NodeId, interest: Interest, version: int, heard_ms: int) -> None:
-        self.node = node
-        self.interest = interest
-        self.version = version
+    def __init__(self, about: Descriptor, heard_ms: int) -> None:
+        self.node = about.node
+        self.about = about
         self.said = -1
         """The latest version that it has told us itself: then others' word counts no more."""
         self.heard_ms = heard_ms
@@ -61,7 +58,7 @@ class Peer:
         self.chooses = False
         """We are in its table."""
         self.introduced = False
-        """It has our interest as it is now."""
+        """It has our descriptor as it is now."""
         self.shared: tuple[Topic, ...] = ()
         """The topics that both want."""
         self.proposals: dict[Topic, Proposal] = {}

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
-from itertools import pairwise
 from random import Random
 
 from orbweaver.core.ids import NodeId
+from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.identifiers import PLACE_OF_NODE, SPACE
 
 
@@ -24,6 +24,8 @@ class SmallWorld:
         self._here = PLACE_OF_NODE[me]
         # Drawn once: a link that is drawn anew in each cycle would never stay.
         self._draws = [rng.random() for _ in range(long_links)]
+        self.ring: tuple[NodeId, ...] = ()
+        """The successor and the predecessor that were chosen last."""
         self._open = [0]
         """Where a node would be chosen over those that were chosen last: from the first of
         these distances to the second, from the third to the fourth, and so on."""
@@ -35,8 +37,10 @@ class SmallWorld:
         order = sorted([((PLACE_OF_NODE[node] - here) % SPACE, node) for node in candidates])
         if len(order) <= 2:
             self._open = [0]
-            return [node for _, node in order]
+            self.ring = tuple([node for _, node in order])
+            return list(self.ring)
         (ahead, successor), *rest, (behind, predecessor) = order
+        self.ring = (successor, predecessor)
         better = [(0, ahead), (behind + 1, SPACE)]
         chosen = [successor, predecessor]
         for length in self._lengths(2 * SPACE / max(1, ahead + SPACE - behind)):
@@ -51,6 +55,11 @@ class SmallWorld:
     def improves(self, node: NodeId) -> bool:
         """Would this one take a place among those chosen last?"""
         return bisect_right(self._open, (PLACE_OF_NODE[node] - self._here) % SPACE) % 2 == 1
+
+    def improving(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
+        """Those of whom that is true. Asked of everybody that gossip brings."""
+        bounds, here, place_of = self._open, self._here, PLACE_OF_NODE
+        return [e for e in entries if bisect_right(bounds, (place_of[e.node] - here) % SPACE) & 1]
 
     def _lengths(self, nodes: float) -> list[int]:
         """Of the long links, on a circle of about so many nodes: the share of the circle is
@@ -84,42 +93,44 @@ def _take_nearest(order: list[tuple[int, NodeId]], length: int) -> tuple[int, No
 
 
 class Router:
-    """Greedy routing over a set of neighbours: the nearest to a place, if it is nearer than
-    we are."""
+    """A node and its neighbours in their order round the circle, for greedy routing: on to
+    the nearest to a place, if it is nearer than we are."""
 
     def __init__(self, me: NodeId) -> None:
         self._me = me
-        self._nodes = {me: PLACE_OF_NODE[me]}
-        self._bounds: list[int] = []
-        self._owners: list[NodeId] = []
-        """Below the first bound every place is the first owner's, and so on round. Empty
-        when it has to be reckoned anew: links come and go more often than anybody asks."""
+        self._nodes = [me]
+        self._places = [PLACE_OF_NODE[me]]
 
     def add(self, neighbor: NodeId) -> None:
-        self._nodes[neighbor] = PLACE_OF_NODE[neighbor]
-        self._owners = []
+        place = PLACE_OF_NODE[neighbor]
+        at = bisect_left(self._places, place)
+        self._nodes.insert(at, neighbor)
+        self._places.insert(at, place)
 
     def remove(self, neighbor: NodeId) -> None:
-        del self._nodes[neighbor]
-        self._owners = []
+        at = self._nodes.index(neighbor)
+        del self._nodes[at], self._places[at]
 
     def next_hop(self, place: int) -> NodeId | None:
         """None means that the place is ours: nobody we know of is nearer."""
-        if not self._owners:
-            self._divide()
-        best = self._owners[bisect_right(self._bounds, place)]
+        places = self._places
+        after = bisect_left(places, place)
+        before = after - 1
+        if after == len(places):
+            after = 0
+        near = (
+            before if (place - places[before]) % SPACE < (places[after] - place) % SPACE else after
+        )
+        best = self._nodes[near]
         return None if best == self._me else best
 
-    def _divide(self) -> None:
-        """The circle is divided halfway between each node and the next."""
-        nodes = sorted(self._nodes, key=self._nodes.__getitem__)
-        places = [self._nodes[node] for node in nodes]
-        halfway = [(a + b) // 2 for a, b in pairwise(places)]
-        across = (places[-1] + places[0] + SPACE) // 2
-        if across < SPACE:
-            self._bounds, self._owners = [*halfway, across], [*nodes, nodes[0]]
-        else:
-            self._bounds, self._owners = [across - SPACE, *halfway], [nodes[-1], *nodes]
+    def beside(self, node: NodeId) -> list[NodeId]:
+        """Which neighbours stand next to a node, before it and after it."""
+        place = PLACE_OF_NODE[node]
+        after = bisect_right(self._places, place) % len(self._places)
+        before = bisect_left(self._places, place) - 1
+        found = dict.fromkeys((self._nodes[before], self._nodes[after]))
+        return [one for one in found if one not in (node, self._me)]
 
 
 def lookup(

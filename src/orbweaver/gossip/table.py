@@ -20,7 +20,7 @@ from orbweaver.core.overlay import Context, Timer
 from orbweaver.core.params import Params
 from orbweaver.core.seeds import below
 from orbweaver.core.topics import NOTHING, Interest
-from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.gossip.descriptor import Aged, Descriptor
 from orbweaver.gossip.dispatch import DispatchingOverlay, Handler
 from orbweaver.gossip.flood import Flood, Notice, Pull, Pulled
 from orbweaver.gossip.newscast import News, Newscast, NewsReply
@@ -58,7 +58,8 @@ class TableOverlay(DispatchingOverlay):
     def __init__(self, context: Context, params: TableParams) -> None:
         super().__init__(context, params)
         self.interest: Interest = NOTHING
-        self.version = 0
+        self.about = Descriptor(context.me, NOTHING, 0)
+        """What others are told of us."""
         self.peers: dict[NodeId, Peer] = {}
         """Everybody linked to: in our table, or with us in theirs."""
         self._sharing: dict[Topic, list[Peer]] = {}
@@ -69,12 +70,12 @@ class TableOverlay(DispatchingOverlay):
         self._running = False
         self._settled = False
         """Nothing has happened to the table since it was chosen."""
-        self.newscast = Newscast(context, self._describe_self, params.view_size)
+        self.newscast = Newscast(context, lambda: self.about, params.view_size)
         self.tman = TMan(
             context,
-            self._describe_self,
+            lambda: self.about,
             self._neighbors,
-            self.newscast.entries,
+            self.newscast.sample,
             self._tempting,
             self._refresh_table,
             params.age_max * params.cycle_ms,
@@ -84,9 +85,9 @@ class TableOverlay(DispatchingOverlay):
     # -- the contract
 
     def start(self, contacts: Sequence[NodeId]) -> None:
-        self._interest_changed()
         self._running = True
-        self.version = self.context.outbox.now()
+        self.about = Descriptor(self.context.me, NOTHING, self.context.outbox.now())
+        self._interest_changed()
         self.flood.start()
         self.newscast.meet(contacts)
         self.context.outbox.set_timer(self.TIMER, 1 + below(self.context.rng, self.params.cycle_ms))
@@ -150,10 +151,10 @@ class TableOverlay(DispatchingOverlay):
     def _select(self, candidates: dict[NodeId, Descriptor]) -> Collection[NodeId]:
         """The new routing table, of at most `table_size` entries."""
 
-    def _tempted(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
+    def _tempted(self, entries: list[Descriptor]) -> list[Descriptor]:
         """Those of whom some might find a place in the table, where they have none. Choosing
         takes longer than asking."""
-        return list(entries)
+        return entries
 
     @abstractmethod
     def _targets(self, topic: Topic) -> Collection[NodeId]:
@@ -186,11 +187,11 @@ class TableOverlay(DispatchingOverlay):
         if topic in self._sharing:
             return [peer.node for peer in self._sharing[topic]]
         bit = self.context.topics.mask(topic)
-        return [peer.node for peer in self.peers.values() if peer.interest.mask & bit]
+        return [peer.node for peer in self.peers.values() if peer.about.interest.mask & bit]
 
     def _interest_changed(self) -> None:
         self.interest = self.context.topics.interest([*self._subscribed, *self._published])
-        self.version += 1
+        self.about = Descriptor(self.context.me, self.interest, self.about.version + 1)
         self._settled = False
         self._sharing = {topic: [] for topic in self.interest}
         for peer in self.peers.values():
@@ -199,36 +200,32 @@ class TableOverlay(DispatchingOverlay):
 
     # -- the table (Algorithms 2 to 4)
 
-    def _describe_self(self) -> Descriptor:
-        return Descriptor(self.context.me, self.interest, self.version, 0)
-
-    def _table(self) -> list[Descriptor]:
+    def _neighbors(self) -> Aged:
+        """Whom to exchange with and pass on: the table, as in the paper."""
         return self._describe([peer for peer in self.peers.values() if peer.chosen])
 
-    def _neighbors(self) -> list[Descriptor]:
-        """Whom to exchange with and pass on: the table, as in the paper."""
-        return self._table()
-
-    def _describe(self, peers: Iterable[Peer]) -> list[Descriptor]:
+    def _describe(self, peers: Collection[Peer]) -> Aged:
         now = self.context.outbox.now()
-        return [Descriptor(p.node, p.interest, p.version, now - p.heard_ms) for p in peers]
+        return [peer.about for peer in peers], [now - peer.heard_ms for peer in peers]
 
-    def _tempting(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
+    def _tempting(self, entries: Sequence[Descriptor]) -> Collection[Descriptor]:
         if not self._settled:
-            return list(entries)
+            return entries
         peers = self.peers
         return self._tempted(
             [e for e in entries if (peer := peers.get(e.node)) is None or not peer.chosen]
         )
 
-    def _refresh_table(self, fresh: Iterable[Descriptor]) -> None:
-        """Choose among the table as it is and these."""
+    def _refresh_table(self, fresh: Iterable[tuple[Descriptor, int]]) -> None:
+        """Choose among the table as it is and these, of whom we heard so long ago."""
         self._settled = True
-        candidates = {entry.node: entry for entry in self._table()}
-        for entry in fresh:
+        candidates = {peer.node: peer.about for peer in self.peers.values() if peer.chosen}
+        ages: dict[NodeId, int] = {}
+        for entry, age in fresh:
             known = candidates.get(entry.node)
             if known is None or (entry.version > known.version and self._trusts(entry)):
                 candidates[entry.node] = entry
+                ages[entry.node] = age
         chosen = dict.fromkeys(self._select(candidates))
         for peer in [p for p in self.peers.values() if p.chosen and p.node not in chosen]:
             peer.chosen = False
@@ -239,14 +236,13 @@ class TableOverlay(DispatchingOverlay):
             known_peer = self.peers.get(node)
             entry = candidates[node]
             if known_peer is None:
-                heard_ms = self.context.outbox.now() - entry.age
-                made = self._link(Peer(node, entry.interest, entry.version, heard_ms))
+                made = self._link(Peer(entry, self.context.outbox.now() - ages[node]))
                 made.chosen = True
                 self._introduce(made)
             else:
                 known_peer.chosen = True
-                if entry.version > known_peer.version and self._trusts(entry):
-                    self._update_interest(known_peer, entry.interest, entry.version)
+                if entry.version > known_peer.about.version and self._trusts(entry):
+                    self._update(known_peer, entry)
 
     def _trusts(self, entry: Descriptor) -> bool:
         """What others say of a node counts as long as it has said nothing itself."""
@@ -272,37 +268,37 @@ class TableOverlay(DispatchingOverlay):
             if not peer.introduced:
                 self._introduce(peer)
             elif news := self._proposals_for(peer, False):
-                profile = Profile(peer.chosen, None, self.version, news)
-                self.context.outbox.send(peer.node, profile)
+                self.context.outbox.send(peer.node, Profile(peer.chosen, None, news))
             else:
                 quiet[peer.chosen].append(peer.node)
         for chosen, nodes in zip((False, True), quiet, strict=True):
             if nodes:
-                self.context.outbox.send_all(nodes, Profile(chosen, None, self.version, ()))
+                self.context.outbox.send_all(nodes, Profile(chosen, None, ()))
 
     def _introduce(self, peer: Peer) -> None:
         peer.introduced = True
-        news = self._proposals_for(peer, True)
-        profile = Profile(peer.chosen, self.interest, self.version, news)
+        profile = Profile(peer.chosen, self.about, self._proposals_for(peer, True))
         self.context.outbox.send(peer.node, profile)
 
     def on_profile(self, sender: NodeId, message: Profile) -> None:
         peer = self.peers.get(sender)
+        about = message.about
+        if about is not None and about.node != sender:
+            return  # nobody speaks for others here
         if peer is None:
-            if message.interest is None or not message.chosen:
+            if about is None or not message.chosen:
                 # It holds a link that we do not; it may introduce itself again.
                 self.context.outbox.send(sender, Goodbye(leaving=False))
                 return
-            now = self.context.outbox.now()
-            peer = self._link(Peer(sender, message.interest, message.version, now))
+            peer = self._link(Peer(about, self.context.outbox.now()))
             peer.chooses = True
             self._called(peer)
             self._introduce(peer)
         peer.heard_ms = self.context.outbox.now()
         peer.chooses = message.chosen
-        if message.interest is not None and message.version > peer.said:
-            peer.said = message.version
-            self._update_interest(peer, message.interest, message.version)
+        if about is not None and about.version > peer.said:
+            peer.said = about.version
+            self._update(peer, about)
         if message.proposals:
             self._heard(peer, message.proposals)
         if not peer.chosen and not peer.chooses:
@@ -333,10 +329,9 @@ class TableOverlay(DispatchingOverlay):
         self._unindex(peer)
         self._unlinked(peer)
 
-    def _update_interest(self, peer: Peer, interest: Interest, version: int) -> None:
-        peer.version = version
-        if interest != peer.interest:
-            peer.interest = interest
+    def _update(self, peer: Peer, about: Descriptor) -> None:
+        was, peer.about = peer.about.interest, about
+        if about.interest != was:
             self._settled = False
             before = peer.shared
             self._unindex(peer)
@@ -349,7 +344,7 @@ class TableOverlay(DispatchingOverlay):
 
     def _index(self, peer: Peer) -> None:
         sharing = self._sharing
-        peer.shared = tuple([topic for topic in peer.interest.topics if topic in sharing])
+        peer.shared = tuple([topic for topic in peer.about.interest.topics if topic in sharing])
         for topic in peer.shared:
             sharing[topic].append(peer)
 

@@ -7,24 +7,26 @@ good neighbour is the caller's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ClassVar
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Message, Purpose
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import pick
-from orbweaver.gossip.descriptor import Descriptor, Descriptors
+from orbweaver.gossip.descriptor import Aged, Ages, Descriptor, Descriptors
 
 
 class Exchange(Message, frozen=True, gc=False, tag="exchange"):
     purpose: ClassVar[Purpose] = "membership"
-    buffer: Descriptors
+    entries: Descriptors
+    ages: Ages
 
 
 class ExchangeReply(Message, frozen=True, gc=False, tag="exchange-reply"):
     purpose: ClassVar[Purpose] = "membership"
-    buffer: Descriptors
+    entries: Descriptors
+    ages: Ages
 
 
 class TMan:
@@ -34,15 +36,15 @@ class TMan:
         self,
         context: Context,
         describe_self: Callable[[], Descriptor],
-        neighbors: Callable[[], Collection[Descriptor]],
-        sample: Callable[[], Iterable[Descriptor]],
-        tempting: Callable[[Iterable[Descriptor]], list[Descriptor]],
-        refresh: Callable[[Iterable[Descriptor]], None],
+        neighbors: Callable[[], Aged],
+        sample: Callable[[], Aged],
+        tempting: Callable[[Sequence[Descriptor]], Collection[Descriptor]],
+        refresh: Callable[[Iterable[tuple[Descriptor, int]]], None],
         age_max: int,
     ) -> None:
         """`tempting` says who might find a place in the routing table, and `refresh` is told
-        these, to choose it anew. Entries older than `age_max` (ms) are of nodes that have
-        gone."""
+        these and their ages, to choose it anew. Entries older than `age_max` (ms) are of nodes
+        that have gone."""
         self._context = context
         self._describe_self = describe_self
         self._neighbors = neighbors
@@ -53,38 +55,50 @@ class TMan:
 
     def step(self, others: Iterable[NodeId] = ()) -> None:
         """The active thread. `others` are who to ask while there are no neighbours."""
-        neighbors = self._neighbors()
-        partners = [entry.node for entry in neighbors] or list(others)
+        # The sample is looked at here: once a cycle is enough.
+        self._merge(*self._sample())
+        entries, ages = self._neighbors()
+        partners = [entry.node for entry in entries] or list(others)
         if partners:
-            message = Exchange(self._buffer(neighbors))
+            message = Exchange(*self._buffer(entries, ages))
             self._context.outbox.send(pick(self._context.rng, partners), message)
 
     def on_exchange(self, sender: NodeId, message: Exchange) -> None:
         """The passive thread."""
-        reply = ExchangeReply(self._buffer(self._neighbors()))
+        reply = ExchangeReply(*self._buffer(*self._neighbors()))
         self._context.outbox.send(sender, reply)
-        self._merge(message.buffer)
+        self._merge(message.entries, message.ages)
 
     def on_exchange_reply(self, sender: NodeId, message: ExchangeReply) -> None:
-        # The sample is looked at here: once a cycle is enough.
-        self._merge(message.buffer, self._sample())
+        self._merge(message.entries, message.ages)
 
-    def _buffer(self, neighbors: Iterable[Descriptor]) -> tuple[Descriptor, ...]:
+    def tell(self, peer: NodeId, entries: Iterable[Descriptor], ages: Iterable[int]) -> None:
+        """Out of turn, of some who may be good neighbours to a peer."""
+        self._context.outbox.send(peer, ExchangeReply(tuple(entries), tuple(ages)))
+
+    def _buffer(
+        self, neighbors: list[Descriptor], their_ages: list[int]
+    ) -> tuple[tuple[Descriptor, ...], tuple[int, ...]]:
         """Oneself, neighbours and sample; of who is in both, what is known as a neighbour."""
-        buffer = {entry.node: entry for entry in self._sample() if entry.age <= self._age_max}
-        for entry in neighbors:
-            buffer[entry.node] = entry
-        return (self._describe_self(), *buffer.values())
+        entries, ages = [self._describe_self(), *neighbors], [0, *their_ages]
+        held = {entry.node for entry in neighbors}
+        for entry, age in zip(*self._sample(), strict=True):
+            if age <= self._age_max and entry.node not in held:
+                entries.append(entry)
+                ages.append(age)
+        return tuple(entries), tuple(ages)
 
-    def _merge(self, received: Iterable[Descriptor], sample: Iterable[Descriptor] = ()) -> None:
-        age_max, me = self._age_max, self._context.me
-        fresh: dict[NodeId, Descriptor] = {}
+    def _merge(self, entries: Sequence[Descriptor], ages: Sequence[int]) -> None:
         # Hardly anybody tempts, once the overlay has formed; so that is asked first.
-        for entry in (*self._tempting(received), *self._tempting(sample)):
-            if entry.age > age_max or entry.node == me:
+        tempting = {id(entry) for entry in self._tempting(entries)}
+        if not tempting:
+            return
+        fresh: dict[NodeId, tuple[Descriptor, int]] = {}
+        for entry, age in zip(entries, ages, strict=False):
+            if id(entry) not in tempting or age > self._age_max or entry.node == self._context.me:
                 continue
             known = fresh.get(entry.node)
-            if known is None or (entry.version, -entry.age) > (known.version, -known.age):
-                fresh[entry.node] = entry
+            if known is None or (entry.version, -age) > (known[0].version, -known[1]):
+                fresh[entry.node] = (entry, age)
         if fresh:
             self._refresh(fresh.values())

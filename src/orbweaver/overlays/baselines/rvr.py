@@ -6,7 +6,7 @@ topic's place, and events go over the tree that these ways make.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import ClassVar
 
 from orbweaver.core.ids import NodeId, Topic
@@ -28,9 +28,8 @@ class Rvr(RendezvousOverlay):
     def _select(self, candidates: dict[NodeId, Descriptor]) -> Collection[NodeId]:
         return self.world.choose(candidates)
 
-    def _tempted(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
-        improves = self.world.improves
-        return [entry for entry in entries if improves(entry.node)]
+    def _tempted(self, entries: list[Descriptor]) -> list[Descriptor]:
+        return self.world.improving(entries)
 
     def _targets(self, topic: Topic) -> Collection[NodeId]:
         return self.relays.peers(topic)
@@ -38,6 +37,3 @@ class Rvr(RendezvousOverlay):
     def _interest_changed(self) -> None:
         super()._interest_changed()
         self.relays.want(self.interest)
-
-    def _cycle(self) -> None:
-        self.relays.step()

@@ -28,6 +28,8 @@ class Gateways:
         self._sharing = sharing
         self._is_neighbor = is_neighbor
         self.proposals: dict[Topic, Proposal] = {}
+        self.ours: dict[Topic, None] = {}
+        """The topics for which we are a gateway."""
         self._reach: dict[Topic, int] = {}
         """How far the gateway that we propose is from the topic's place."""
         self._changed = False
@@ -39,6 +41,7 @@ class Gateways:
         """Our interest is now this."""
         for topic in [t for t in self.proposals if t not in topics]:
             del self.proposals[topic]
+            self.ours.pop(topic, None)
             self._changed = True
         for topic in topics:
             self._stale[topic] = None
@@ -71,13 +74,13 @@ class Gateways:
             if proposal != self.proposals.get(topic):
                 self.proposals[topic] = proposal
                 changed = True
+                if proposal.gateway == self._me:
+                    self.ours[topic] = None
+                else:
+                    self.ours.pop(topic, None)
                 for peer in self._sharing(topic):
                     self._news.setdefault(peer.node, {})[topic] = None
         return changed
-
-    def gateway_of(self) -> list[Topic]:
-        """The topics for which we are a gateway."""
-        return [topic for topic, p in self.proposals.items() if p.gateway == self._me]
 
     def news_for(self, peer: Peer, whole: bool) -> tuple[Proposal, ...]:
         fresh = self._news.pop(peer.node, None)

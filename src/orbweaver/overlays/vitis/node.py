@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
@@ -17,7 +17,7 @@ from orbweaver.overlays.vitis.gateways import Gateways
 from orbweaver.overlays.vitis.rates import SeenRates, make_rates
 from orbweaver.overlays.vitis.utility import overlap, weighted
 
-MOVING = 5
+MOVING = 10
 """A table of which more than one in so many links is new since the last cycle moves."""
 PATIENCE = 4
 """Cycles for which gateways are left alone at most while it does."""
@@ -80,14 +80,14 @@ class Vitis(RendezvousOverlay):
         self._fresh_links = params.table_size
         """Links that have come since the last cycle. They are about to come at the start."""
         self._waited = 0
-        """Cycles since gateways were looked at."""
+        """Cycles since gateways were looked at; 0 when they are."""
         self._worst_friend = -1.0
         self.rates = make_rates(params.rates, context.topics)
         if isinstance(self.rates, SeenRates):
             self.flood.saw = self.rates.saw
 
     def status(self) -> dict[str, int]:
-        return super().status() | {"gateway_of": len(self.gateways.gateway_of())}
+        return super().status() | {"gateway_of": len(self.gateways.ours)}
 
     def _select(self, candidates: dict[NodeId, Descriptor]) -> Collection[NodeId]:
         """Algorithm 4."""
@@ -108,20 +108,18 @@ class Vitis(RendezvousOverlay):
         self._worst_friend = -friends[-1][0] if friends and full else -1.0
         return [*chosen, *(node for _, _, _, node in friends)]
 
-    def _tempted(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
+    def _tempted(self, entries: list[Descriptor]) -> list[Descriptor]:
         # Asked more often than anything else. Hardly anybody shares as many topics as it
         # takes for a friend even if it wanted no others: that is asked first.
-        mine, worst, improves = self.interest, self._worst_friend, self.world.improves
+        mine, worst = self.interest, self._worst_friend
         mask, least = mine.mask, worst * len(mine) if self.rates is None else -1.0
-        return [
+        friends = [
             entry
             for entry in entries
-            if (
-                (mask & entry.interest.mask).bit_count() > least
-                and self._utility(mine, entry.interest) > worst
-            )
-            or improves(entry.node)
+            if (mask & entry.interest.mask).bit_count() > least
+            and self._utility(mine, entry.interest) > worst
         ]
+        return friends + self.world.improving(entries)
 
     def _utility(self, mine: Interest, other: Interest) -> float:
         """Equation 1."""
@@ -139,7 +137,7 @@ class Vitis(RendezvousOverlay):
     def _cycle(self) -> None:
         if not self._moving():
             self._update_gateways()
-        self.relays.step()
+        super()._cycle()
 
     def _moving(self) -> bool:
         """Most of what is agreed on over links that have just come would be agreed on anew a
@@ -154,7 +152,7 @@ class Vitis(RendezvousOverlay):
         if changed or self._gateways_moved:
             # Who has just become a gateway often is none in the next cycle. Asking for a path
             # in the second cycle in a row halves the requests while an overlay forms.
-            found = dict.fromkeys(self.gateways.gateway_of())
+            found = dict(self.gateways.ours)
             self.relays.want([topic for topic in found if topic in self._gateway_of])
             self._gateway_of, self._gateways_moved = found, changed
 
@@ -178,4 +176,8 @@ class Vitis(RendezvousOverlay):
         self.gateways.heard(peer, proposals)
 
     def _proposals_for(self, peer: Peer, whole: bool) -> tuple[Proposal, ...]:
-        return self.gateways.news_for(peer, whole)
+        if not self._waited:
+            return self.gateways.news_for(peer, whole)
+        if whole:
+            self.gateways.owe(peer)
+        return ()
