@@ -49,6 +49,25 @@ def test_results_are_those_of_single_runs_and_are_not_run_again(
     assert sweep(spark, jobs, store).ran == 0
 
 
+def test_what_differs_in_nothing_but_its_name_is_run_once(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[int] = []
+    runner = stage._runner
+    monkeypatch.setattr(
+        stage, "_runner", lambda runs, gb: ran.append(len(runs)) or runner(runs, gb)
+    )
+    jobs = [(small(name), seed) for name in ("a", "b") for seed in (0, 1)]
+    seen: list[tuple[int, int]] = []
+    swept = sweep(spark, jobs, tmp_path / "store", wave=9, done=lambda *at: seen.append(at))
+    assert (ran, swept.ran, seen[-1]) == ([2], 4, (4, 4))
+    assert [(r.name, r.seed) for r in swept.results] == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
+    first, _, twin, _ = swept.results
+    assert msgspec.structs.replace(twin, name="a") == first
+    broken = [(small(name, params={"kg": "many"}), 7) for name in ("x", "y")]
+    assert [f.name for f in sweep(spark, broken, tmp_path / "store").failures] == ["x", "y"]
+
+
 @pytest.mark.parametrize(("short_s", "waves"), [(1e9, [2, 4, 1]), (0.0, [2, 2, 2, 1])])
 def test_waves_grow_while_they_are_short(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_s: float,

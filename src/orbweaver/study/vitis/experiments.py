@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from orbweaver.overlays.catalog import find
 from orbweaver.study.claims import series_name
 from orbweaver.study.traces import Trace
 from orbweaver.workload.scenario import (
@@ -93,7 +94,7 @@ SCALES = {
         tables=(15, 25, 35),
         rates=(0.3, 1.0, 3.0),
         sizes=(500, 1000, 2000),
-        warmup_ms=60_000,
+        warmup_ms=30_000,
         sampled=2000,
         churn_ms=400_000,
         crowd=400,
@@ -104,11 +105,11 @@ SCALES = {
         topics=5000,
         subscriptions=50,
         buckets=100,
-        friends=(0, 3, 6, 9, 12),
-        tables=(15, 20, 25, 30, 35),
-        rates=(0.3, 0.6, 1.0, 1.5, 2.0, 3.0),
-        sizes=(1250, 2500, 5000, 10_000),
-        warmup_ms=60_000,
+        friends=(0, 6, 12),
+        tables=(15, 25, 35),
+        rates=(0.3, 1.0, 3.0),
+        sizes=(2500, 5000, 10_000),
+        warmup_ms=30_000,
         sampled=10_000,
         churn_ms=900_000,
         crowd=400,
@@ -123,6 +124,8 @@ then last more than a minute."""
 EVENING_MS = 69_000_000
 """Where it is begun: after 19 h, when 360 peers are up, on the way to 800."""
 SESSION_NODES = 1500
+EVERY_MS = 2
+"""Between publications, where nothing depends on it."""
 PATIENCE_MS = 10_000
 """After a join, before a node is owed events (IV-E and IV-F)."""
 
@@ -131,17 +134,19 @@ def scenario(
     scale: Scale, label: str, x: float, overlay: str, pattern: str = "random",
     nodes: int = 0, published: str = "uniform", **params: Any,
 ) -> Scenario:  # fmt: skip
+    defaults = find(overlay).Params()
     return Scenario(
         overlay=overlay,
         name=series_name(label, x),
-        params=params,
+        # Without those that change nothing: what several experiments share is run once.
+        params={name: value for name, value in params.items() if value != getattr(defaults, name)},
         workload=WorkloadSpec(
             nodes=nodes or scale.nodes,
             topics=scale.topics,
             subscriptions_per_node=str(scale.subscriptions),
             popularity=scale.law(pattern),
         ),
-        publish=PublishSpec(events=500, rates=published),
+        publish=PublishSpec(events=500, every_ms=EVERY_MS, rates=published),
         run=RunSpec(warmup_ms=scale.warmup_ms, measure_bytes=False),
     )
 
@@ -202,7 +207,7 @@ def _followers(scale: Scale, traces: Path, name: str, overlay: str, **params: An
         name=name,
         params=params,
         workload=WorkloadSpec(file=str(scale.twitter.folder(traces))),
-        publish=PublishSpec(events=500),
+        publish=PublishSpec(events=500, every_ms=EVERY_MS),
         run=RunSpec(warmup_ms=scale.warmup_ms, young_ms=PATIENCE_MS, measure_bytes=False),
     )
 
