@@ -19,7 +19,7 @@ from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.net.cards import Card
 
-VERSION = 1
+VERSION = 2
 CONTROL, MESSAGES = 0, 1
 HEADER = 5
 """Bytes before the body."""
