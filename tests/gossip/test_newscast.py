@@ -125,6 +125,13 @@ def test_a_contact_that_never_answers_gives_way_to_those_that_do() -> None:
     assert len(part.contacts()) == 2
 
 
+def test_contacts_that_never_answer_do_not_pile_up() -> None:
+    part, _ = lone(view_size=2)
+    for n in range(1, 9):
+        part.meet([NodeId(n)])
+    assert part.contacts() == [7, 8]
+
+
 def test_who_is_forgotten_is_gone_from_both_halves_of_the_view() -> None:
     part, _ = lone()
     hear(part, (entry(1), 5), (entry(2), 6))

@@ -52,6 +52,8 @@ class Newscast:
         for contact in contacts[: self._view_size]:
             if contact != self._context.me and contact not in self._known:
                 self._strangers[contact] = None
+                if len(self._strangers) > self._view_size:
+                    del self._strangers[next(iter(self._strangers))]
                 self._context.outbox.send(contact, News((self._describe_self(),), (0,)))
 
     def step(self) -> None:
