@@ -327,6 +327,16 @@ def test_a_better_ring_neighbour_that_calls_is_chosen() -> None:
     assert between in [e.node for e in entries], "who has chosen us is passed on too"
 
 
+def test_a_table_without_places_for_friends_is_tempted_by_none() -> None:
+    vitis, _ = node(Vitis, "AB", table_size=4, long_links=2)
+    vitis._refresh_table(fresh([entry(n, "H") for n in range(1, 30)]))
+    alike = [entry(n, "AB") for n in range(30, 200)]
+    assert vitis._tempted(alike) == vitis.world.improving(alike)
+    other, _ = node(Vitis, "AB", table_size=5, long_links=2)
+    other._refresh_table(fresh([entry(n, "H") for n in range(1, 30)]))
+    assert len(other._tempted(alike)) >= len(alike), "here there is one"
+
+
 def test_who_is_new_on_the_ring_is_asked_for_nearer_ones() -> None:
     vitis, outbox = node(Vitis)
     far, near, *_ = sorted(range(1, 40), key=ahead, reverse=True)

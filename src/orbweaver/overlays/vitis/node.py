@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from typing import Annotated, ClassVar
 
@@ -82,6 +83,7 @@ class Vitis(RendezvousOverlay):
         self._waited = 0
         """Cycles since gateways were looked at; 0 when they are."""
         self._worst_friend = -1.0
+        """Who is to be a friend must be better than this."""
         self.rates = make_rates(params.rates, context.topics)
         if isinstance(self.rates, SeenRates):
             self.flood.saw = self.rates.saw
@@ -104,14 +106,18 @@ class Vitis(RendezvousOverlay):
             ]
         )
         friends = ranked[: self.params.table_size - len(chosen)]
-        full = len(chosen) + len(friends) == self.params.table_size
-        self._worst_friend = -friends[-1][0] if friends and full else -1.0
+        if len(chosen) + len(friends) < self.params.table_size:
+            self._worst_friend = -1.0
+        else:
+            self._worst_friend = -friends[-1][0] if friends else math.inf
         return [*chosen, *(node for _, _, _, node in friends)]
 
     def _tempted(self, entries: list[Descriptor]) -> list[Descriptor]:
         # Asked more often than anything else. Hardly anybody shares as many topics as it
         # takes for a friend even if it wanted no others: that is asked first.
         mine, worst = self.interest, self._worst_friend
+        if worst == math.inf:
+            return self.world.improving(entries)
         mask, least = mine.mask, worst * len(mine) if self.rates is None else -1.0
         friends = [
             entry
