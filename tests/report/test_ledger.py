@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from orbweaver.metrics.summary import MEANING
@@ -96,8 +98,17 @@ def test_which_claims_some_runs_are_enough_for() -> None:
 
 
 def test_the_command_names_traces_where_they_are_needed() -> None:
-    ledger = Ledger("vitis", "Vitis", "quick", "small", [0, 1], [], ["V9"])
+    ledger = Ledger("vitis", "Vitis", "quick", "small", [0, 1], [], ["V9"], [])
     whole = "orbweaver reproduce vitis --scale quick"
     assert ledger.command() == f"{whole} --seeds 0,1 --traces TRACES"
     assert ledger.command("V9") == f"{whole} --claims V9 --seeds 0,1 --traces TRACES"
     assert ledger.command("V1") == f"{whole} --claims V1 --seeds 0,1"
+    part = msgspec.structs.replace(ledger, traced=[], part=["V1", "V2"])
+    assert part.command() == f"{whole} --claims V1,V2 --seeds 0,1"
+
+
+def test_notes_are_those_of_the_scale_and_of_the_claims() -> None:
+    notes = {"S1": "one", "S2": "two", "the scale": "small"}
+    paper = dataclasses.replace(SPIDERCAST, notes={"quick": notes})
+    assert paper.notes_on("quick", ["S1"]) == {"S1": "one", "the scale": "small"}
+    assert paper.notes_on("full", ["S1"]) == {}

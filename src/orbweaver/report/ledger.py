@@ -25,6 +25,8 @@ class Ledger(msgspec.Struct, frozen=True):
     verdicts: list[Verdict]
     traced: list[str]
     """The claims among them that need real traces."""
+    part: list[str]
+    """The claims, if they are not all of the paper's."""
 
     @property
     def held(self) -> int:
@@ -33,7 +35,8 @@ class Ledger(msgspec.Struct, frozen=True):
     def command(self, claim: str = "") -> str:
         """What makes it again, whole or one claim of it."""
         seeds = ",".join(map(str, self.seeds))
-        only = f" --claims {claim}" if claim else ""
+        claims = claim or ",".join(self.part)
+        only = f" --claims {claims}" if claims else ""
         needs = self.traced and (not claim or claim in self.traced)
         traces = " --traces TRACES" if needs else ""
         return (
@@ -45,7 +48,9 @@ def judge(paper: Paper, claims: Sequence[str], scale: str, series: BySeries) -> 
     seeds = sorted({result.seed for one in series.values() for result in one.each()})
     verdicts = paper.judge(claims, series)
     traced = [claim for claim in claims if paper.claims[claim].traced]
-    return Ledger(paper.name, paper.title, scale, paper.scales[scale], seeds, verdicts, traced)
+    part = list(claims) if set(claims) != set(paper.claims) else []
+    meaning = paper.scales[scale]
+    return Ledger(paper.name, paper.title, scale, meaning, seeds, verdicts, traced, part)
 
 
 def verdict_word(verdict: Verdict) -> str:
@@ -99,6 +104,10 @@ def settings_rows(
     return ["setting", "at", "seeds", *(title for title, _ in columns.values())], rows
 
 
+def notes(paper: Paper, ledger: Ledger) -> dict[str, str]:
+    return paper.notes_on(ledger.scale, {verdict.claim for verdict in ledger.verdicts})
+
+
 def write_study(
     path: Path,
     ledgers: Mapping[Paper, Ledger],
@@ -119,9 +128,8 @@ def write_study(
         page.command(ledger.command())
         page.command(ledger.command(ledger.verdicts[0].claim))
         page.table(*ledger_rows(ledger), text=True)
-        if ledger.scale == paper.notes_at:
-            for about, note in paper.notes.items():
-                page.text(f"{about}: {note}")
+        for about, note in notes(paper, ledger).items():
+            page.text(f"{about}: {note}")
         page.heading(f"{paper.title}: its figures")
         drawn = figures(paper, series)
         page.plots((picture, figure.caption) for figure, picture in drawn.items())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from orbweaver import __version__
 from orbweaver.records.files import whole_file
-from orbweaver.report.ledger import Ledger, figures, ledger_rows, settings_rows
+from orbweaver.report.ledger import Ledger, figures, ledger_rows, notes, settings_rows
 from orbweaver.study.paper import BySeries, Paper
 from orbweaver.study.version import code_version
 
@@ -43,10 +43,8 @@ def write_markdown(
 
 
 def _notes(paper: Paper, ledger: Ledger) -> list[str]:
-    if ledger.scale != paper.notes_at or not paper.notes:
-        return []
-    lines = [f"- **{about}.** {note}" for about, note in paper.notes.items()]
-    return ["## What does not reproduce, and why", "\n".join(lines)]
+    lines = [f"- **{about}.** {note}" for about, note in notes(paper, ledger).items()]
+    return ["## What does not reproduce, and why", "\n".join(lines)] if lines else []
 
 
 def _sensitivity(paper: Paper, series: BySeries) -> list[str]:

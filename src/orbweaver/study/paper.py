@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from orbweaver.core.errors import UsageError, nearest
@@ -74,9 +74,8 @@ class Paper:
     """Of some experiments at a scale; the folder has the tables of traces."""
     claims: Mapping[str, Claim]
     figures: Sequence[Figure]
-    notes: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """What we make of claims that do not reproduce, at one of the scales."""
-    notes_at: str = "full"
+    notes: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    """Scale -> claim, or something else -> what we make of it."""
     columns: Mapping[str, tuple[str, int]] = dataclasses.field(default_factory=lambda: COLUMNS)
     """Of the table of all settings: metric -> title and digits."""
     traces: Mapping[str, Sequence[Trace]] = dataclasses.field(default_factory=dict)
@@ -111,6 +110,11 @@ class Paper:
 
     def judge(self, claims: Iterable[str], series: BySeries) -> list[Verdict]:
         return [verdict for claim in claims for verdict in self.claims[claim].judge(series)]
+
+    def notes_on(self, scale: str, claims: Collection[str]) -> dict[str, str]:
+        """Those at a scale that are about one of these claims, or about none."""
+        notes = self.notes.get(scale, {})
+        return {k: note for k, note in notes.items() if k in claims or k not in self.claims}
 
     def judged_by(self, names: Iterable[str]) -> tuple[str, list[str]]:
         """The largest scale at which runs of these names tell something, and the claims that

@@ -105,20 +105,21 @@ class Gateways:
 
     def _propose(self, topic: Topic) -> tuple[Proposal, int]:
         """And how far its gateway is from the topic's place."""
-        place = PLACE_OF_TOPIC[topic]
-        best = Proposal(topic, self._me, self._me, 0)
-        nearest = distance(PLACE_OF_NODE[self._me], place)
+        me, place = self._me, PLACE_OF_TOPIC[topic]
+        gateway, parent, hops = me, me, 0
+        nearest = distance(PLACE_OF_NODE[me], place)
         for peer in self._sharing(topic):
             node, new = peer.node, peer.proposals.get(topic)
             # What came from us, or from somebody who tells us directly, is no news.
-            if new is None or new.parent == self._me:
+            if new is None or new.parent == me:
                 continue
             if new.parent != node and self._is_neighbor(new.parent):
                 continue
-            hops = new.hops + 1
-            far = distance(PLACE_OF_NODE[new.gateway], place)
-            if far < nearest and hops < self._hops_max:
-                best, nearest = Proposal(topic, new.gateway, node, hops), far
-            elif new.gateway == best.gateway and hops < best.hops:
-                best = Proposal(topic, new.gateway, node, hops)
-        return best, nearest
+            if new.gateway == gateway:
+                if new.hops + 1 < hops:
+                    parent, hops = node, new.hops + 1
+            elif new.hops + 1 < self._hops_max:
+                far = distance(PLACE_OF_NODE[new.gateway], place)
+                if far < nearest:
+                    gateway, parent, hops, nearest = new.gateway, node, new.hops + 1, far
+        return Proposal(topic, gateway, parent, hops), nearest

@@ -15,6 +15,6 @@ SPIDERCAST = Paper(
     scenarios=scenarios,
     claims=CLAIMS,
     figures=FIGURES,
-    notes=NOTES,
+    notes={"full": NOTES},
     sensitivity=("sensitivity",),
 )

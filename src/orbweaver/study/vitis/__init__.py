@@ -33,6 +33,5 @@ VITIS = Paper(
     traces=TRACES,
     sensitivity=("sensitivity",),
     notes=NOTES,
-    notes_at="middle",
     columns=COLUMNS,
 )

@@ -3,7 +3,7 @@ guesses."""
 
 from __future__ import annotations
 
-NOTES = {
+MIDDLE = {
     "the scale": (
         "A fifth of the paper's nodes and topics, one seed, 60 cycles: a topic has as many "
         "subscribers as in the paper, 100, but a group of topics is shared by more of the nodes. "
@@ -63,3 +63,7 @@ NOTES = {
         "checks held: smaller is easier. There V2 fell for random and high, and V4 held for all."
     ),
 }
+
+FULL: dict[str, str] = {}
+
+NOTES = {"middle": MIDDLE, "full": FULL}
