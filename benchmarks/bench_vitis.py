@@ -21,8 +21,10 @@ from multiprocessing import get_context
 from rich.console import Console
 from rich.table import Table
 
+from orbweaver.gossip.identifiers import PLACE_OF_NODE
 from orbweaver.overlays.catalog import find
 from orbweaver.sim.simulation import Simulation
+from orbweaver.sim.world import World
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
 RSS_UNIT = 1 if sys.platform == "darwin" else 1024
@@ -65,6 +67,8 @@ class Measured:
     cycles: float
     fresh: float
     """Links that came up in the last cycle before the publications, for each node."""
+    ring: float | None
+    """Share of the nodes that are linked to their successor when the publications begin."""
     messages: int
     memory_bytes: int
     owed: int
@@ -74,16 +78,20 @@ class Measured:
 def measure(row: Row, seed: int) -> Measured:
     gc.collect()
     simulation = Simulation(row.scenario(), seed, find(row.overlay))
+    formed_ms = 1000 * row.cycles
     started = time.process_time()
     clocks: dict[int, float] = {}
+    rings: list[float] = []
 
     def note(now: int, _: int) -> None:
         clocks[now] = time.process_time() - started
+        if now >= formed_ms and not rings:
+            rings.append(right_successors(simulation.world))
 
     outcome = simulation.run(note)
     # Before the metrics, which need memory of their own.
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT
-    records, formed_ms = outcome.records, 1000 * row.cycles
+    records = outcome.records
     links = zip(records["links"]["time_ms"], records["links"]["kind"], strict=True)
     fresh = sum(formed_ms - 1000 < time <= formed_ms and kind == "up" for time, kind in links)
     subscribers = dict.fromkeys(records["publications"]["topic"], 0)
@@ -95,11 +103,19 @@ def measure(row: Row, seed: int) -> Measured:
         whole=max(clocks.values()),
         cycles=outcome.end_ms / 1000,
         fresh=fresh / 2 / row.nodes,
+        ring=rings[0] if row.overlay != "opt" else None,
         messages=outcome.events,
         memory_bytes=memory,
         owed=sum(subscribers[topic] - 1 for topic in records["publications"]["topic"]),
         delivered=sum(records["publications"]["deliveries"]),
     )
+
+
+def right_successors(world: World) -> float:
+    order = sorted([node.me for node in world.nodes], key=PLACE_OF_NODE.__getitem__)
+    linked = [node.overlay.links() for node in world.nodes if node.overlay is not None]
+    right = sum(after in linked[n] for n, after in zip(order, order[1:] + order[:1], strict=True))
+    return right / len(order)
 
 
 def in_own_process(row: Row, seed: int) -> Measured:
@@ -112,13 +128,13 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, nargs="+", default=[500, 1000])
     parser.add_argument("--overlays", nargs="+", default=["vitis", "rvr", "opt"])
     parser.add_argument("--patterns", nargs="+", default=["random"], choices=PATTERNS)
-    parser.add_argument("--cycles", type=int, default=30, help="to form in")
+    parser.add_argument("--cycles", type=int, default=20, help="to form in")
     parser.add_argument("--events", type=int, default=500, help="publications afterwards")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     table = Table(title=f"{args.cycles} cycles, then {args.events} publications")
     for column in ("overlay", "interests", "nodes", "forming, CPU s", "all, CPU s",
-                   "us/node-cycle", "events/s", "fresh links", "MiB", "KiB/node",
+                   "us/node-cycle", "events/s", "fresh links", "ring", "MiB", "KiB/node",
                    "delivered"):  # fmt: skip
         table.add_column(column, justify="right")
     for overlay in args.overlays:
@@ -135,13 +151,14 @@ def main() -> None:
                     f"{1e6 * found.whole / nodes / found.cycles:,.0f}",
                     f"{found.messages / found.whole:,.0f}",
                     f"{found.fresh:.2f}",
+                    "-" if found.ring is None else f"{100 * found.ring:.1f} %",
                     f"{found.memory_bytes / 2**20:,.0f}",
                     f"{found.memory_bytes / 1024 / nodes:,.0f}",
                     f"{found.delivered:,} of {found.owed:,}" if args.events else "-",
                 )
     table.caption = (
         "fresh links: links that came up in the last cycle before the publications, for each "
-        "node; events are messages and timers"
+        "node; ring: nodes linked to their successor then; events are messages and timers"
     )
     Console(width=None if sys.stdout.isatty() else 140).print(table)
 
