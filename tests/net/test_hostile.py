@@ -93,7 +93,8 @@ BAD_BODIES = {
     "a small array": b"\x90",
     "numbers": b"\xdd\x00\x00\x00\x02\x01\x02",
     "an unknown message": b"\xdd\x00\x00\x00\x01" + msgspec.msgpack.encode(["nonsense", 1]),
-    "a message of another overlay": b"\xdd\x00\x00\x00\x01" + msgspec.msgpack.encode(["news", []]),
+    "a message of another overlay": b"\xdd\x00\x00\x00\x01"
+    + msgspec.msgpack.encode(["news", [], []]),
     "a bad string": b"\xdd\x00\x00\x00\x01\x92\xa5prune\xa1\xff",
     "too deep": b"\xdd\x00\x00\x00\x01" + b"\x91" * 100_000,
     "large and many": b"\xdd\x00\x04\x00\x00" + b"\x91\xaaring-leave" * (1 << 18),
@@ -163,9 +164,9 @@ def test_many_frames_that_do_not_end(monkeypatch: Any) -> None:
 # -- topics
 
 
-def interest_message(overlay: str, names: list[str]) -> bytes:
+def interest_message(overlay: str, sender: NodeId, names: list[str]) -> bytes:
     if overlay == "vitis":
-        return msgspec.msgpack.encode(["profile", True, names, 1, []])
+        return msgspec.msgpack.encode(["profile", True, [sender, names, 1], []])
     return msgspec.msgpack.encode(["connect", 0, 0, 0, names])
 
 
@@ -176,7 +177,7 @@ def test_interests_without_measure(overlay: str) -> None:
             attacker = await ring.member()
             for _ in range(TRIES):
                 names = [f"topic {n}" for n in range(100_000)]
-                attacker.send_encoded([interest_message(overlay, names)])
+                attacker.send_encoded([interest_message(overlay, attacker.me, names)])
             await attacker.is_cut_off()
             assert ring.counters.bad_frames == STRIKES_MAX + 1
             assert len(ring.victim.host.topics) < 20
@@ -195,7 +196,9 @@ def test_the_table_of_topics_is_filled(overlay: str) -> None:
                 attacker = await ring.member()
                 for batch in range(5):
                     names = [f"topic {who} {batch} {n}" for n in range(100)]
-                    attacker.send_encoded([interest_message(overlay, ["news", *names])])
+                    attacker.send_encoded(
+                        [interest_message(overlay, attacker.me, ["news", *names])]
+                    )
                     await attacker.drain()
             await until(lambda: len(ring.victim.host.topics) >= 100)
             await asyncio.sleep(0.1)

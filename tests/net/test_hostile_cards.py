@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -35,6 +36,11 @@ def run(scenario: Any) -> None:
 
 def fakes(count: int, host: str = "127.0.0.1", port: int = 9, udp: bool = False) -> list[Card]:
     return [make_card(Identity.generate(), host, port, udp, 1) for _ in range(count)]
+
+
+def gossip(overlay: str, entries: Sequence[Any] = (), ages: Sequence[int] = ()) -> bytes:
+    """What goes by datagram, as it is on the wire."""
+    return msgspec.msgpack.encode(["news" if overlay == "vitis" else "shuffle", entries, ages])
 
 
 def tempt(attacker: Attacker, cards: list[Card]) -> None:
@@ -283,8 +289,7 @@ def test_letters_of_every_bad_kind(overlay: str) -> None:
     async def scenario() -> None:
         async with arena(overlay) as ring, Post(ring) as post:
             friend, me, chance = ring.friend.host, Identity.generate(), Random(1)
-            tag = "news" if overlay == "vitis" else "shuffle"
-            empty = msgspec.msgpack.encode([tag, []])
+            empty = gossip(overlay)
             for size in (0, 1, 63, 64, 65, 500, 1200, 1201, 60_000):
                 post.send(chance.randbytes(size))
             good = post.letter(me, empty)
@@ -300,7 +305,7 @@ def test_letters_of_every_bad_kind(overlay: str) -> None:
                 post.letter(me, b"", stamp=3),
                 post.letter(me, msgspec.msgpack.encode(["goodbye", True]), stamp=4),
                 post.letter(me, msgspec.msgpack.encode(["leave", None]), stamp=5),
-                post.letter(me, msgspec.msgpack.encode([tag, [[1, [], 0, -1]]]), stamp=6),
+                post.letter(me, gossip(overlay, [[1, [], 0]], [-1]), stamp=6),
                 post.letter(me, empty, stamp=7, cards=(fakes(1)[0],) * 3),
                 post.letter(me, empty, stamp=8, card=fakes(1)[0]),
                 post.letter(me, empty, stamp=9, cards=(msgspec.structs.replace(
@@ -319,11 +324,10 @@ def test_letters_of_every_bad_kind(overlay: str) -> None:
 def test_letters_are_not_answered_to_addresses_that_nobody_proved(overlay: str) -> None:
     async def scenario() -> None:
         async with Trap() as trap, arena(overlay, handshake_s=0.1) as ring, Post(ring) as post:
-            tag = "news" if overlay == "vitis" else "shuffle"
             for stamp in range(100):
                 for identity in (Identity.generate(), Identity.generate()):
                     card = make_card(identity, "127.0.0.1", trap.port, True, 1)
-                    message = msgspec.msgpack.encode([tag, []])
+                    message = gossip(overlay)
                     post.send(post.letter(identity, message, stamp + 1, card=card))
             await until(lambda: ring.counters.datagrams_in >= 50)
             await asyncio.sleep(0.5)
@@ -338,11 +342,10 @@ def test_letters_are_not_answered_to_addresses_that_nobody_proved(overlay: str) 
 def test_letters_fill_neither_the_book_nor_the_table_of_topics(overlay: str) -> None:
     async def scenario() -> None:
         async with arena(overlay) as ring, Post(ring) as post:
-            tag = "news" if overlay == "vitis" else "shuffle"
             known = len(ring.victim.host.topics)
             for n in range(300):
                 names = [f"topic {n} {k}" for k in range(30)]
-                message = msgspec.msgpack.encode([tag, [[n, names, 1, 0]]])
+                message = gossip(overlay, [[n, names, 1]], [0])
                 post.send(post.letter(Identity.generate(), message, cards=tuple(fakes(1))))
                 if n % 5 == 0:
                     await asyncio.sleep(0.002)
@@ -358,8 +361,7 @@ def test_letters_fill_neither_the_book_nor_the_table_of_topics(overlay: str) -> 
 def test_a_letter_that_is_sent_twice(overlay: str) -> None:
     async def scenario() -> None:
         async with arena(overlay) as ring, Post(ring) as post:
-            tag = "news" if overlay == "vitis" else "shuffle"
-            data = post.letter(Identity.generate(), msgspec.msgpack.encode([tag, []]))
+            data = post.letter(Identity.generate(), gossip(overlay))
             before = ring.counters.bad_datagrams
             for _ in range(100):
                 post.send(data)
