@@ -5,6 +5,7 @@ import pytest
 from orbweaver.core.messages import Event
 from orbweaver.gossip.announcing import Announce, Sign
 from orbweaver.gossip.dissemination import Dissemination, Graft, Prune, Push
+from orbweaver.gossip.pulling import Pulling
 from orbweaver.gossip.streams import AGE_SLACK_MS
 from orbweaver.gossip.wanted import Wanted
 from tests.gossip.dissemination_net import Net
@@ -181,7 +182,7 @@ def test_what_is_known_of_other_topics_outlives_an_unsubscription():
     assert net.nodes[0].got() == [(9, 0, 1)]
     net.nodes[0].outbox.take()
     net.pump.clock.now = Wanted.PATIENCE_MS
-    net.nodes[0].wake(Dissemination.TIMER_GRAFT)
+    net.nodes[0].wake(Pulling.TIMER)
     assert [to for to, _ in net.nodes[0].outbox.take()] == [5]
 
 
@@ -223,7 +224,7 @@ def test_an_old_event_is_not_asked_for(subscribed_ms, age_ms, asked):
     net.nodes[0].subscribe("t")
     net.pump.clock.now = 1000 + subscribed_ms
     net.nodes[0].on_announce(5, Announce((Sign((9, 0, "t"), 0, age_ms),)))
-    assert (net.nodes[0].TIMER_GRAFT in net.nodes[0].outbox.timers) == asked
+    assert (Pulling.TIMER in net.nodes[0].outbox.timers) == asked
 
 
 @pytest.mark.parametrize("age_ms", [-1, -1000])

@@ -5,6 +5,7 @@ import pytest
 from orbweaver.core.messages import Event
 from orbweaver.gossip.announcing import Announce, Announcer, Sign
 from orbweaver.gossip.dissemination import Dissemination, Graft, Push
+from orbweaver.gossip.pulling import Pulling
 from orbweaver.gossip.wanted import Wanted
 from tests.gossip.dissemination_net import Net
 
@@ -29,10 +30,10 @@ def test_what_is_still_in_a_queue_is_taken_when_it_comes():
     """The newest has come another way; the rest is late, and older than anything kept."""
     reader = Net(3, (0, 1), (1, 2)).nodes[1]
     push(reader, 0)
-    push(reader, 2 * Dissemination.PULL_MAX, sender=2)
+    push(reader, 2 * Pulling.PULL_MAX, sender=2)
     for seq in range(1, MANY):
         push(reader, seq)
-    assert delivered(reader) == [*range(MANY), 2 * Dissemination.PULL_MAX]
+    assert delivered(reader) == [*range(MANY), 2 * Pulling.PULL_MAX]
 
 
 def test_and_is_not_taken_twice():
@@ -54,7 +55,7 @@ def test_a_gap_much_longer_than_the_small_cache_is_pulled():
     net.publish(0)
     net.run(GRAFT_MS)
     assert delivered(net.nodes[1]) == list(range(MANY + 2))
-    assert len(net.carried(Graft)) == -(-MANY // Dissemination.GRAFTED_MAX)
+    assert len(net.carried(Graft)) == -(-MANY // Pulling.GRAFTED_MAX)
 
 
 def test_a_gap_that_shows_only_in_an_announcement_is_pulled_too():
@@ -92,7 +93,7 @@ def test_those_who_have_been_asked_for_much_are_given_time():
         isinstance(message, Graft) and times.append(net.pump.clock.now)
     )
     net.run(GRAFT_MS)
-    pause_ms = (MANY - 1 - Dissemination.CACHE_SIZE) // Dissemination.PULL_PER_MS
+    pause_ms = (MANY - 1 - Dissemination.CACHE_SIZE) // Pulling.PULL_PER_MS
     net.run(GRAFT_MS + pause_ms - 1)
     assert set(times) == {GRAFT_MS}
     net.run(1)
@@ -127,16 +128,16 @@ def test_saying_the_same_again_and_again_costs_little():
     net = Net(3, (0, 1), (1, 2))
     reader = net.nodes[1]
     push(reader, 0)
-    reader._wanted.events = Counted()
+    reader._pulling.wanted.events = Counted()
     announce(reader, 1000)
-    assert reader._wanted.events.looks >= 1000
-    reader._wanted.events.looks = 0
+    assert reader._pulling.wanted.events.looks >= 1000
+    reader._pulling.wanted.events.looks = 0
     for _ in range(100):
         announce(reader, 1000)
         announce(reader, 500)
-    assert reader._wanted.events.looks < 1000
+    assert reader._pulling.wanted.events.looks < 1000
     announce(reader, 1001)
-    assert reader._wanted.events[STREAM, 1001].holders == [2]
+    assert reader._pulling.wanted.events[STREAM, 1001].holders == [2]
 
 
 def test_another_who_has_it_is_noted_too():
@@ -146,7 +147,9 @@ def test_another_who_has_it_is_noted_too():
     announce(reader, 300, sender=2)
     announce(reader, 200, sender=3)
     announce(reader, 300, sender=3)
-    assert all(reader._wanted.events[STREAM, seq].holders == [2, 3] for seq in range(1, 301))
+    assert all(
+        reader._pulling.wanted.events[STREAM, seq].holders == [2, 3] for seq in range(1, 301)
+    )
 
 
 @pytest.mark.parametrize("limit", [100, 1000])
@@ -155,10 +158,10 @@ def test_who_has_said_too_much_is_heard_again_when_some_of_it_has_come(monkeypat
     reader = Net(3, (0, 1), (1, 2)).nodes[1]
     push(reader, 0)
     announce(reader, 2000)
-    assert set(reader._wanted._numbers[STREAM]) == set(range(1, limit + 1))
+    assert set(reader._pulling.wanted._numbers[STREAM]) == set(range(1, limit + 1))
     push(reader, 1)
     announce(reader, 2000)
-    assert set(reader._wanted._numbers[STREAM]) == set(range(2, limit + 2))
+    assert set(reader._pulling.wanted._numbers[STREAM]) == set(range(2, limit + 2))
 
 
 def late_by_itself(net, seq, late_ms):
@@ -175,18 +178,18 @@ def test_where_events_come_late_by_themselves_they_are_waited_for():
     net.carried()
     late_by_itself(net, 1, late_ms=500)
     assert net.carried(Graft) == []
-    assert net.nodes[1]._wanted.patience_ms == 1000
+    assert net.nodes[1]._pulling.wanted.patience_ms == 1000
 
 
 def test_but_not_for_ever_and_not_when_they_come_in_time_again():
     net = Net(3, (0, 1), (1, 2))
     reader = net.nodes[1]
     late_by_itself(net, 0, late_ms=1500)
-    assert reader._wanted.patience_ms == Wanted.PATIENCE_MS_MAX
+    assert reader._pulling.wanted.patience_ms == Wanted.PATIENCE_MS_MAX
     for seq in range(1, 20):
         late_by_itself(net, seq, late_ms=10)
         net.run(Announcer.SUMMARY_MS)
-    assert reader._wanted.patience_ms == GRAFT_MS
+    assert reader._pulling.wanted.patience_ms == GRAFT_MS
 
 
 def test_an_answer_to_our_asking_is_no_reason_to_wait_longer():
@@ -194,4 +197,4 @@ def test_an_answer_to_our_asking_is_no_reason_to_wait_longer():
     announce(net.nodes[1], 0)
     net.run(GRAFT_MS + 90)
     push(net.nodes[1], 0, sender=2)
-    assert net.nodes[1]._wanted.patience_ms == GRAFT_MS
+    assert net.nodes[1]._pulling.wanted.patience_ms == GRAFT_MS

@@ -78,16 +78,16 @@ def test_streams_that_are_made_up_cost_a_bounded_amount(monkeypatch):
     for lie in range(20):
         signs = [Sign((7, 100 * lie + epoch, "t"), 1000, 0) for epoch in range(100)]
         say(net, Announce(tuple(signs)))
-    assert len(reader._wanted.events) == 300
+    assert len(reader._pulling.wanted.events) == 300
     assert reader._streams == {}
     # Another's word still counts.
     reader.receive(0, Announce((Sign(STREAM, 4, 0),)))
-    assert len(reader._wanted.events) == 305
+    assert len(reader._pulling.wanted.events) == 305
     net.run(60_000)
-    assert not reader._wanted.events
-    assert not reader._wanted._numbers
-    assert not reader._wanted._told_by
-    assert not reader._wanted._dues
+    assert not reader._pulling.wanted.events
+    assert not reader._pulling.wanted._numbers
+    assert not reader._pulling.wanted._told_by
+    assert not reader._pulling.wanted._dues
 
 
 def test_all_liars_together_are_bounded_too(monkeypatch):
@@ -95,7 +95,7 @@ def test_all_liars_together_are_bounded_too(monkeypatch):
     net = line()
     for liar in range(100):
         net.nodes[1].receive(1000 + liar, Announce((Sign((liar, 0, "t"), 63, 0),)))
-    assert len(net.nodes[1]._wanted.events) == 500
+    assert len(net.nodes[1]._pulling.wanted.events) == 500
 
 
 def test_streams_with_real_events_are_bounded_and_the_oldest_forgotten(monkeypatch):
@@ -119,7 +119,7 @@ def test_topics_that_nobody_wants_are_not_remembered():
         say(net, Graft((9, 0, topic), (1, 2, 3), HUGE))
     assert len(net.table) == known
     assert not reader._trees
-    assert not reader._wanted.events
+    assert not reader._pulling.wanted.events
 
 
 def test_a_number_is_sent_once_for_each_time_it_is_asked_for():

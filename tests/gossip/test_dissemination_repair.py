@@ -8,7 +8,8 @@ from orbweaver.core.messages import Event
 from orbweaver.core.seeds import generator
 from orbweaver.gossip import trees
 from orbweaver.gossip.announcing import Announce, Announcer, Sign
-from orbweaver.gossip.dissemination import Dissemination, Gone, Graft, Prune, Push
+from orbweaver.gossip.dissemination import Gone, Graft, Prune, Push
+from orbweaver.gossip.pulling import Pulling
 from orbweaver.gossip.wanted import Wanted
 from tests.gossip.dissemination_net import Net
 
@@ -165,7 +166,7 @@ def test_gone_settles_only_what_is_before_its_number():
     net = Net(3)
     announced(net, 2, 1, seq=3)
     net.run(GRAFT_MS)
-    net.nodes[2].on_gone(1, Gone(STREAM, 2))
+    net.nodes[2].receive(1, Gone(STREAM, 2))
     net.run(GRAFT_MS)
     grafts = [(sender, to, graft.stream, graft.seqs) for sender, to, graft in net.pump.carried]
     assert grafts == [(2, 1, STREAM, (0, 1, 2, 3)), (2, 1, STREAM, (2, 3))]
@@ -190,7 +191,7 @@ def test_the_holders_are_asked_in_turn_and_not_for_ever():
         announced(net, 2, holder)
     net.run(60_000)
     asked = [to for sender, to in net.carried(Graft) if sender == 2]
-    assert len(asked) == Dissemination.TRIES_MAX
+    assert len(asked) == Pulling.TRIES_MAX
     assert asked == [0, 1, 0, 1, 0, 1]
     assert net.nodes[2].outbox.timers == {}
 
@@ -200,7 +201,7 @@ def test_the_pauses_between_tries_grow():
     times = []
     net.pump.lost = lambda sender, to, message: times.append(net.pump.clock.now)
     announced(net, 2, 1)
-    assert net.nodes[2].outbox.timers == {Dissemination.TIMER_GRAFT: GRAFT_MS}
+    assert net.nodes[2].outbox.timers == {Pulling.TIMER: GRAFT_MS}
     net.run(60_000)
     assert times == [GRAFT_MS * n for n in (1, 2, 4, 7, 11, 16)]
 
@@ -214,7 +215,7 @@ def test_an_event_that_was_given_up_is_asked_for_again_at_the_next_sign_of_it():
     assert net.carried(Graft) == []
     announced(net, 2, 1)
     net.run(60_000)
-    assert len(net.carried(Graft)) == Dissemination.TRIES_MAX
+    assert len(net.carried(Graft)) == Pulling.TRIES_MAX
 
 
 def test_what_is_missing_is_forgotten_with_the_topic():

@@ -106,4 +106,4 @@ def test_while_something_is_looked_for_each_is_looked_at(monkeypatch):
     node.on_pushes(FEEDER, [Push(Event("t", 5, 0, seq), 1, 0) for seq in range(2, 9)])
     assert len(looked_at) >= 3
     assert [seq for _, seq, _ in node.got()] == list(range(9))
-    assert not node._wanted.events
+    assert not node._pulling.wanted.events

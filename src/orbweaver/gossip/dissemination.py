@@ -29,30 +29,13 @@ from orbweaver.core.overlay import Context
 from orbweaver.core.topics import Interest
 from orbweaver.gossip.announcing import Announce, Announcer
 from orbweaver.gossip.cache import EventCache, Held
+from orbweaver.gossip.pulling import Gone, Graft, Pulling
 from orbweaver.gossip.streams import AGE_SLACK_MS, Stream
 from orbweaver.gossip.trees import Tree
-from orbweaver.gossip.wanted import Wanted
 
 
 class Push(Carrier, frozen=True, gc=False, tag="push"):
     """An event over an eager link, or in answer to a GRAFT."""
-
-
-class Graft(Message, frozen=True, gc=False, tag="graft"):
-    """Send me these, if they are no older than `age_ms_max`, and be my eager link."""
-
-    purpose: ClassVar[Purpose] = "repair"
-    stream: StreamId
-    seqs: tuple[int, ...]
-    age_ms_max: int
-
-
-class Gone(Message, frozen=True, gc=False, tag="gone"):
-    """Whatever of the stream comes before `below` is older than you asked for."""
-
-    purpose: ClassVar[Purpose] = "repair"
-    stream: StreamId
-    below: int
 
 
 class Prune(Message, frozen=True, gc=False, tag="prune"):
@@ -61,26 +44,17 @@ class Prune(Message, frozen=True, gc=False, tag="prune"):
 
 
 class Dissemination:
-    TIMER_GRAFT = "graft"
     messages = (Push, Announce, Graft, Gone, Prune)
 
-    CACHE_SIZE = 64
+    CACHE_SIZE = Pulling.PAST
     """Events kept for each topic: what can still be pulled."""
     YOUNG_MS = 5000
     """Those that are no older are kept too, however many."""
-    PULL_MAX = 4096
-    """Events pulled at once of a stream that broke off. Who comes late to a stream asks for
-    `CACHE_SIZE` of its past."""
-    PULL_PER_MS = 8
-    """How fast so many may be expected to come."""
-    TRIES_MAX = 6
     RELAY_AGE_MS = 10_000
     """Events this young are pulled even by those who want them only to pass them on: while
     an overlay forms, the way to a subscriber may lead over a node that came later."""
     STREAMS_MAX = 1 << 17
     """Streams remembered; whoever has a key can begin as many as it likes."""
-    GRAFTED_MAX = 4 * CACHE_SIZE
-    """Events looked up for one GRAFT."""
 
     def __init__(self, context: Context, peers: Mapping[NodeId, Interest]) -> None:
         """`peers` is the live map of neighbours and their interests."""
@@ -97,7 +71,7 @@ class Dissemination:
         self._trees: dict[Topic, Tree] = {}
         """Of the topics we care for."""
         self._announcer = Announcer(context, peers, self._streams, self._cache)
-        self._wanted = Wanted()
+        self._pulling = Pulling(context, peers, self._streams, self._tree, self._age_ms_max)
 
     # -- what the overlay asks for
 
@@ -113,7 +87,7 @@ class Dissemination:
         self._subscribed_at.pop(topic, None)
         self._cache.drop_topic(topic)
         self._trees.pop(topic, None)
-        self._wanted.give_up_topic(topic)
+        self._pulling.wanted.give_up_topic(topic)
 
     def publish(self, topic: Topic, payload: bytes) -> Event:
         seq = self._next_seq.get(topic, 0)
@@ -152,12 +126,12 @@ class Dissemination:
             self._on_copy(sender, message)
             return
         tree = self._tree(topic)
-        if self._wanted.events and (looked_for := self._wanted.found(key, seq)) is not None:
-            stream.skip_below(looked_for.floor)
-            if sender not in looked_for.asked:
-                self._wanted.be_patient(self._outbox.now() - looked_for.since)
-            elif tree is not None:
-                tree.feeder = sender  # whoever was has failed
+        if (
+            self._pulling.wanted.events
+            and self._pulling.came(key, seq, sender)
+            and tree is not None
+        ):
+            tree.feeder = sender  # whoever was has failed
         stream.settle(seq)
         if tree is not None and tree.take_new(sender, self._peers):
             self._outbox.send(sender, Graft(key, (), 0))
@@ -168,9 +142,9 @@ class Dissemination:
             self._outbox.deliver(message)
         self._spread([Held(event, message.hops, message.age_ms, now)], key, sender)
         if stream.next_seq <= seq and self._cares(topic):
-            stream.skip_below(seq - self.PULL_MAX)
-            if self._note_missing(key, seq - 1, sender):
-                self._arm_graft(now)
+            stream.skip_below(seq - Pulling.PULL_MAX)
+            if self._pulling.note(key, seq - 1, sender):
+                self._pulling.arm()
 
     def on_pushes(self, sender: NodeId, messages: Sequence[Push]) -> None:
         """The same for several, in order. When events follow each other fast they nearly
@@ -186,7 +160,7 @@ class Dissemination:
             if (
                 stream is not None
                 and stream.next_seq == event.seq
-                and not (stream.ahead or self._wanted.events)
+                and not (stream.ahead or self._pulling.wanted.events)
                 and tree is not None
                 and tree.feeder == sender
                 and sender not in tree.pruned
@@ -228,16 +202,16 @@ class Dissemination:
                 continue  # nearly always: all of it is here
             topic = sign.stream[2]
             if self._cares(topic) and sign.age_ms <= self._age_ms_max(topic):
-                noted = self._note_missing(sign.stream, sign.seq, sender) or noted
+                noted = self._pulling.note(sign.stream, sign.seq, sender) or noted
         if noted:
-            self._arm_graft(self._outbox.now())
+            self._pulling.arm()
 
     def on_graft(self, sender: NodeId, message: Graft) -> None:
         now = self._outbox.now()
         if (tree := self._trees.get(message.stream[2])) is not None:
             tree.open(sender)
         below = 0
-        for seq in dict.fromkeys(message.seqs[: self.GRAFTED_MAX]):
+        for seq in dict.fromkeys(message.seqs[: Pulling.GRAFTED_MAX]):
             held = self._cache.get(message.stream, seq)
             if held is None:
                 continue  # somebody else may still keep it
@@ -248,15 +222,6 @@ class Dissemination:
                 below = max(below, seq + 1)
         if below:
             self._outbox.send(sender, Gone(message.stream, below))
-
-    def on_gone(self, sender: NodeId, message: Gone) -> None:
-        key, stream = message.stream, self._streams.get(message.stream)
-        for seq in self._wanted.below(key, message.below):
-            if sender in self._wanted.events[key, seq].asked:
-                self._wanted.give_up(key, seq)
-                # Of what nobody has shown to be in the past, it may say so only for now.
-                if stream is not None and seq < stream.highest():
-                    stream.settle(seq)
 
     def on_prune(self, sender: NodeId, message: Prune) -> None:
         topic = message.topic
@@ -273,45 +238,13 @@ class Dissemination:
     # -- timers
 
     def wake(self, timer: str) -> None:
-        if timer == self.TIMER_GRAFT:
-            self._graft()
+        if timer == Pulling.TIMER:
+            self._pulling.graft()
         elif timer == Announcer.TIMER_ANNOUNCE:
             self._announcer.announce()
         elif timer == Announcer.TIMER_SUMMARY:
-            self._wanted.be_impatient()
+            self._pulling.wanted.be_impatient()
             self._announcer.summarise()
-
-    def _graft(self) -> None:
-        """Pull what is overdue, asking the next holder each time."""
-        now = self._outbox.now()
-        asks: dict[tuple[NodeId, StreamId], list[int]] = {}
-        asked: dict[Topic, NodeId] = {}
-        """Whom first: each that is asked becomes an eager link, and one is enough."""
-        overdue = self._wanted.overdue(now)
-        pause_ms = max(0, len(overdue) - self.CACHE_SIZE) // self.PULL_PER_MS
-        for key, missing in overdue:
-            stream, seq = key
-            # Those who showed that they have it, or anybody once they are gone.
-            holders = [peer for peer in missing.holders if peer in self._peers]
-            holders = holders or self._on_topic(stream[2]) or missing.holders
-            tries = len(missing.asked) + 1
-            if tries > self.TRIES_MAX or not self._cares(stream[2]):
-                self._wanted.give_up(stream, seq)
-                continue
-            self._wanted.put_off(key, now + self._wanted.patience_ms * tries + pause_ms)
-            holder = holders[(tries - 1) % len(holders)]
-            if tries == 1 and asked.setdefault(stream[2], holder) in holders:
-                holder = asked[stream[2]]
-            missing.asked.append(holder)
-            asks.setdefault((holder, stream), []).append(seq)
-        for (holder, stream), seqs in asks.items():
-            if (tree := self._tree(stream[2])) is not None:
-                tree.open(holder)
-            age_ms_max, most = self._age_ms_max(stream[2]), self.GRAFTED_MAX
-            for at in range(0, len(seqs), most):
-                graft = Graft(stream, tuple(seqs[at : at + most]), age_ms_max)
-                self._outbox.send(holder, graft)
-        self._arm_graft(now)
 
     # -- inside
 
@@ -358,30 +291,11 @@ class Dissemination:
         subscribed_ms = self._outbox.now() - since + AGE_SLACK_MS
         return max(subscribed_ms, self.RELAY_AGE_MS)
 
-    def _on_topic(self, topic: Topic) -> list[NodeId]:
-        bit = self._topic_mask(topic)
-        return [peer for peer, interest in self._peers.items() if interest.mask & bit]
-
-    def _note_missing(self, key: StreamId, seq: int, holder: NodeId) -> bool:
-        """The holder has said, or shown, that there are events up to this number. Whether
-        anything more is to be looked for now."""
-        if key[0] == self._me:
-            return False
-        stream = self._streams.get(key)
-        window = self.CACHE_SIZE if stream is None else self.PULL_MAX
-        now = self._outbox.now()
-        return self._wanted.note(key, stream or Stream(), seq, window, holder, now)
-
-    def _arm_graft(self, now: int) -> None:
-        due = self._wanted.next_due()
-        if due is not None:
-            self._outbox.set_timer(self.TIMER_GRAFT, max(1, due - now))
-
     handlers: ClassVar[dict[type[Message], Callable[[Dissemination, NodeId, Any], None]]] = {
         Push: on_push,
         Announce: on_announce,
         Graft: on_graft,
-        Gone: on_gone,
+        Gone: lambda node, *m: node._pulling.on_gone(*m),
         Prune: on_prune,
     }
 
