@@ -281,7 +281,7 @@ def profile(
 def content(topics: str = "AB", **settings: Any) -> tuple[Any, FakeOutbox]:
     """One whose ring has closed: it chooses nobody just because it was called."""
     vitis, outbox = node(Vitis, topics, **settings)
-    vitis.world.improves = lambda node: False
+    vitis.world.improving = lambda entries: []
     return vitis, outbox
 
 

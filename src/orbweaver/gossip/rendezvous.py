@@ -66,7 +66,7 @@ class RendezvousOverlay(TableOverlay):
         return self._describe([*[peer for peer in peers if peer.chosen], *callers])
 
     def _called(self, peer: Peer) -> None:
-        if self.world.improves(peer.node):
+        if self.world.improving([peer.about]):
             self._refresh_table([(peer.about, 0)])
 
     def _refresh_table(self, fresh: Iterable[tuple[Descriptor, int]]) -> None:
@@ -77,7 +77,8 @@ class RendezvousOverlay(TableOverlay):
                 self.context.outbox.send(node, Beside())
 
     def _cycle(self) -> None:
-        for successor in self.world.ring[:1]:
+        successor = next(iter(self.world.ring), None)
+        if successor in self.peers:  # not since it was lost
             self.context.outbox.send(successor, Beside())
         self.relays.step()
 

@@ -52,12 +52,9 @@ class SmallWorld:
         self._open = _union(better)
         return chosen
 
-    def improves(self, node: NodeId) -> bool:
-        """Would this one take a place among those chosen last?"""
-        return bisect_right(self._open, (PLACE_OF_NODE[node] - self._here) % SPACE) % 2 == 1
-
     def improving(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
-        """Those of whom that is true. Asked of everybody that gossip brings."""
+        """Those that would take a place among those chosen last. Asked of everybody that gossip
+        brings."""
         bounds, here, place_of = self._open, self._here, PLACE_OF_NODE
         return [e for e in entries if bisect_right(bounds, (place_of[e.node] - here) % SPACE) & 1]
 
