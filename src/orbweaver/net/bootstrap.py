@@ -70,7 +70,11 @@ class Bootstrap:
         met = await self._call(pick(host.chance, unseen)) if unseen else None
         if met is None:
             known = [*(p.node for p in connected), *(card.node for card in host.book.cards())]
-            strangers = [node for node in dict.fromkeys(known) if node not in links]
+            strangers = [
+                node
+                for node in dict.fromkeys(known)
+                if node not in links and not host.peers.avoids(node)
+            ]
             met = pick(host.chance, strangers) if strangers else None
         if met is not None and host.running:
             host.tick()

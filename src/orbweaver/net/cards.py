@@ -86,6 +86,11 @@ class AddressBook:
             told[node] = None  # the last to go
         return card
 
+    def version(self, node: NodeId) -> int | None:
+        """Of its card, if there is one. Unlike `get`, this does not count as asking for it."""
+        card = self._cards.get(node)
+        return None if card is None else card.version
+
     def has(self, card: Card) -> bool:
         """Whether there is nothing to be learnt from it: no need to check what is not used."""
         known = self._cards.get(card.node)

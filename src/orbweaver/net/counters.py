@@ -30,7 +30,7 @@ class Counters:
 
     dropped_control: int = _counter("control messages dropped because a queue was full")
     dropped_data: int = _counter("events dropped because a queue was full, the oldest first")
-    dropped_unreachable: int = _counter("messages for peers without a known address")
+    dropped_unreachable: int = _counter("messages for peers that could not be reached")
 
     connections_in: int = _counter("connections accepted")
     connections_out: int = _counter("connections opened")

@@ -14,8 +14,8 @@ import contextlib
 import os
 import ssl
 from collections.abc import Callable, Iterator
-from itertools import islice
 from random import Random
+from typing import NamedTuple
 
 import structlog
 
@@ -28,8 +28,10 @@ from orbweaver.net.outqueue import OutQueue
 
 TRIES_LINK, TRIES_OTHER = 4, 2
 PAUSE_S, PAUSE_S_MAX = 0.2, 3.0
-AVOID_S = 2.0
-"""How long a peer that was given up is not tried again."""
+AVOID_S, AVOID_S_MAX = 2.0, 60.0
+"""How long a peer that was given up is not tried again, unless it has a new card; twice as
+long each time that it is given up again."""
+ABSENT_MAX = 1024
 PENDING_MAX = 64
 """Handshakes under way at once. With more, the oldest goes: an honest one takes no longer
 than a letter and its answer."""
@@ -67,6 +69,16 @@ class Peer:
         """Connections in a row that ended as soon as they had begun."""
 
 
+class Absence(NamedTuple):
+    """Of a peer that was given up."""
+
+    card: int | None
+    """The version of its card; None if it had none."""
+    pause_s: float
+    until: float
+    """It is avoided for so long."""
+
+
 class Peers:
     def __init__(
         self,
@@ -87,7 +99,7 @@ class Peers:
         self._peers: dict[NodeId, Peer] = {}
         self._all: dict[Connection, None] = {}
         """Every connection, also those whose peer is not known yet."""
-        self._avoid: dict[NodeId, float] = {}
+        self._absent: dict[NodeId, Absence] = {}
         self._banned: dict[NodeId, float] = {}
         self._closing = False
         self._loop = asyncio.get_running_loop()
@@ -180,7 +192,7 @@ class Peers:
     def opened(self, connection: Connection) -> None:
         assert connection.peer is not None
         peer = self.get(connection.peer)
-        self._avoid.pop(peer.node, None)
+        self._absent.pop(peer.node, None)
         rival = peer.connection
         if rival is not None and rival.open:
             if rival.ours == connection.ours:
@@ -230,7 +242,7 @@ class Peers:
         if peer.dialling is None and peer.connection is None and not self._closing:
             if (
                 peer.node not in self._book
-                or self._avoid.get(peer.node, 0.0) > self._loop.time()
+                or self.avoids(peer.node)
                 or self._waiting >= WAITING_MAX
                 or peer.short > SHORT_MAX
             ):
@@ -268,22 +280,37 @@ class Peers:
     async def _pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds * (0.5 + self._chance.random()))
 
+    def avoids(self, node: NodeId) -> bool:
+        """It was called in vain a short while ago."""
+        gone = self._absent.get(node)
+        return (
+            gone is not None
+            and gone.until > self._loop.time()
+            and gone.card == self._book.version(node)
+        )
+
     def _give_up(self, peer: Peer) -> None:
-        now = self._loop.time()
-        for node, until in list(islice(self._avoid.items(), 2)):
-            if until <= now:  # they are in the order in which they end
-                del self._avoid[node]
-        if self._avoid.get(peer.node, 0.0) <= now:
-            self._avoid.pop(peer.node, None)
-            self._avoid[peer.node] = now + AVOID_S
-            self._owner.counters.peers_lost += 1
-            if peer.node in self._book:
-                log.info("peer lost", peer=f"{peer.node:016x}")
+        if not self.avoids(peer.node):
+            self._avoid(peer.node)
         self._owner.counters.dropped_unreachable += len(peer.queue)
         peer.queue.clear()
         self._peers.pop(peer.node, None)
         # Not at once: an overlay may be in the middle of sending to it.
         self._loop.call_soon(self._lost, peer.node)
+
+    def _avoid(self, node: NodeId) -> None:
+        card = self._book.version(node)
+        before = self._absent.pop(node, None)
+        if before is None:
+            self._owner.counters.peers_lost += 1
+            if card is not None:
+                log.info("peer lost", peer=f"{node:016x}")
+        pause_s = AVOID_S
+        if before is not None and card is not None and before.card == card:
+            pause_s = min(2 * before.pause_s, AVOID_S_MAX)
+        self._absent[node] = Absence(card, pause_s, self._loop.time() + pause_s)
+        if len(self._absent) > ABSENT_MAX:
+            del self._absent[next(iter(self._absent))]
 
     # -- upkeep
 
