@@ -107,11 +107,12 @@ def linked(name: str = "vitis") -> tuple[Any, FakeOutbox]:
 @pytest.mark.parametrize("kind", [Exchange, ExchangeReply])
 def test_nobody_but_a_neighbour_itself_changes_what_it_wants(name: str, kind: Any) -> None:
     node, _ = linked(name)
-    node.receive(LIAR, kind((Descriptor(HONEST, TABLE.interest("ab"), 10),), (0,)))
+    node.wake(node.TIMER)
     assert node.peers[HONEST].chosen
     lie = Descriptor(HONEST, TABLE.interest("c"), 2**62)
     others = [Descriptor(NodeId(100 + n), TABLE.interest("a"), 0) for n in range(3)]
     node.receive(LIAR, kind((lie, *others), (0,) * 4))
+    node.wake(node.TIMER)
     assert node.peers[HONEST].about.interest == TABLE.interest("ab")
     assert node.peers[HONEST].chosen
     assert HONEST in node._targets("a")

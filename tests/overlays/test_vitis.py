@@ -16,7 +16,9 @@ from orbweaver.core.topics import TopicTable
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.identifiers import PLACE_OF_NODE, PLACE_OF_TOPIC, SPACE, distance
 from orbweaver.gossip.profiles import Goodbye, Peer, Profile, Proposal
+from orbweaver.gossip.relays import Relay
 from orbweaver.gossip.rendezvous import Beside
+from orbweaver.gossip.table import WHOLE_EVERY
 from orbweaver.gossip.tman import Exchange, ExchangeReply
 from orbweaver.overlays.baselines.opt import Opt
 from orbweaver.overlays.baselines.rvr import Rvr
@@ -26,7 +28,14 @@ from orbweaver.overlays.vitis.gateways import Gateways
 from orbweaver.overlays.vitis.rates import make_rates
 from orbweaver.overlays.vitis.utility import overlap, weighted
 from orbweaver.sim.simulation import Simulation
-from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
+from orbweaver.workload.scenario import (
+    FaultSpec,
+    InterestChange,
+    PublishSpec,
+    RunSpec,
+    Scenario,
+    WorkloadSpec,
+)
 from tests.gossip.fake_outbox import FakeOutbox, make_context
 
 TABLE = TopicTable("ABCDEFGH")
@@ -197,9 +206,9 @@ def test_the_nearest_to_the_place_is_the_gateway() -> None:
 
 
 def test_a_gateway_may_not_be_too_far_away() -> None:
-    through = Proposal("A", NEAR, NodeId(1), 3)
+    through = Proposal("A", NEAR, NodeId(1), 4)
     assert propose(FAR, **{f"n{MIDDLE}": through}).gateway == NEAR
-    too_far = Proposal("A", NEAR, NodeId(1), 4)
+    too_far = Proposal("A", NEAR, NodeId(1), 5)
     assert propose(FAR, **{f"n{MIDDLE}": too_far}) == own(FAR)
 
 
@@ -337,6 +346,28 @@ def test_a_table_without_places_for_friends_is_tempted_by_none() -> None:
     assert len(other._tempted(alike)) >= len(alike), "here there is one"
 
 
+def test_a_neighbour_is_weighed_by_what_it_says_itself() -> None:
+    vitis, _ = node(Vitis, "ABCD", table_size=4)
+    vitis._refresh_table(fresh([entry(n, "AB") for n in range(1, 30)]))
+    vitis.world.improving = lambda entries: []
+    vitis.receive(NodeId(77), profile(77, True, "EFGH", 5))
+    vitis.receive(NodeId(1), ExchangeReply((entry(77, "ABCD", 9),), (0,)))
+    vitis.wake(Vitis.TIMER)
+    assert not vitis.peers[NodeId(77)].chosen
+    vitis.receive(NodeId(78), profile(78, True, "ABCD"))
+    vitis.wake(Vitis.TIMER)
+    assert vitis.peers[NodeId(78)].chosen, "nobody needs to tell of it"
+
+
+@pytest.mark.parametrize("kind", [Vitis, Rvr])
+def test_a_table_fills_as_others_come(kind: type) -> None:
+    """Also that of a node which wants nothing, and takes anybody."""
+    made, _ = node(kind, "")
+    for number in range(1, 30):
+        made.receive(NodeId(99), ExchangeReply((entry(number, "AB"),), (0,)))
+        assert made.status()["table"] == min(number, 15)
+
+
 def test_who_is_new_on_the_ring_is_asked_for_nearer_ones() -> None:
     vitis, outbox = node(Vitis)
     far, near, *_ = sorted(range(1, 40), key=ahead, reverse=True)
@@ -416,8 +447,74 @@ def test_who_lost_us_is_introduced_again() -> None:
     outbox.take()
     vitis.receive(NodeId(1), Goodbye(leaving=False))
     vitis.wake(Vitis.TIMER)
-    profiles = [m for to, m in outbox.take() if isinstance(m, Profile)]
-    assert [p.about.interest for p in profiles] == [TABLE.interest("AB")]
+    told = [m.about for _, m in outbox.take() if isinstance(m, Profile) and m.about]
+    assert [about.interest for about in told] == [TABLE.interest("AB")]
+
+
+def test_who_lost_us_is_asked_for_relay_paths_again() -> None:
+    """A relay that was started anew has no trees, and knows nobody who asks for one until it
+    is introduced."""
+    rvr, outbox = node(Rvr)
+    near = min(range(1, 40), key=lambda n: distance(PLACE_OF_NODE[n], PLACE_OF_TOPIC["A"]))
+    rvr._refresh_table(fresh([entry(near, "H")]))
+    rvr.wake(Rvr.TIMER)
+    outbox.clock.now += 1000
+    rvr.receive(NodeId(near), profile(near, True, "H"))
+    rvr.wake(Rvr.TIMER)
+    outbox.take()
+    outbox.clock.now += 1000
+    rvr.receive(NodeId(near), Goodbye(leaving=False))
+    rvr.wake(Rvr.TIMER)
+    told = [type(m) for to, m in outbox.take() if to == near]
+    assert Relay in told
+    assert told.index(Profile) < told.index(Relay)
+
+
+def test_what_was_told_once_and_lost_is_told_again() -> None:
+    vitis, outbox = content()
+    vitis._refresh_table(fresh(entries(n1="AB").values()))
+    outbox.take()
+    told = 0
+    for cycle in range(1, 2 * WHOLE_EVERY + 1):
+        outbox.clock.now = 1000 * cycle
+        vitis.receive(NodeId(1), profile(1, True, None))
+        vitis.wake(Vitis.TIMER)
+        profiles = [m for _, m in outbox.take() if isinstance(m, Profile) and m.about]
+        told += len(profiles)
+        assert all({p.topic for p in m.proposals} == {"A", "B"} for m in profiles)
+    assert told == 2
+
+
+def test_lost_messages_leave_nothing_wrong_behind() -> None:
+    """Interests change while one message in ten is lost: a while later all is as if none
+    had been."""
+    size = 60
+    changes = tuple(
+        InterestChange(time_ms=10_000, node=n, topic=f"t{(n + i) % 12}", kind=kind)
+        for n in range(size)
+        for i, kind in enumerate(("unsubscribe", "subscribe"))
+    )
+    scenario = Scenario(
+        overlay="vitis",
+        workload=WorkloadSpec(nodes=size, topics=12, subscriptions_per_node="4"),
+        faults=FaultSpec(loss=0.1),
+        interests=changes,
+        publish=PublishSpec(per_topic=0),
+        run=RunSpec(warmup_ms=12_000, drain_ms=0),
+    )
+    simulation = Simulation(scenario, 5, find("vitis"))
+    simulation.run()
+    world = simulation.world
+    assert world.faults is not None
+    world.faults.set(FaultSpec())
+    world.engine.run(12_000 + 2000 * WHOLE_EVERY, 10**9)
+    overlays: list[Any] = [one.overlay for one in world.nodes]
+    for overlay in overlays:
+        for peer in overlay.peers.values():
+            there = overlays[peer.node]
+            assert peer.about.interest == there.interest
+            for topic in peer.shared:
+                assert peer.proposals[topic] == there.gateways.proposals[topic]
 
 
 def test_a_silent_neighbour_is_let_go() -> None:

@@ -67,11 +67,13 @@ class RendezvousOverlay(TableOverlay):
 
     def _called(self, peer: Peer) -> None:
         if self.world.improving([peer.about]):
-            self._refresh_table([(peer.about, 0)])
+            self._refresh_table(())  # a ring does not wait
+        else:
+            super()._called(peer)
 
-    def _refresh_table(self, fresh: Iterable[tuple[Descriptor, int]]) -> None:
+    def _refresh_table(self, strangers: Iterable[tuple[Descriptor, int]]) -> None:
         before = self.world.ring
-        super()._refresh_table(fresh)
+        super()._refresh_table(strangers)
         for node in self.world.ring:
             if node not in before:
                 self.context.outbox.send(node, Beside())
@@ -93,6 +95,8 @@ class RendezvousOverlay(TableOverlay):
 
     def _unlinked(self, peer: Peer) -> None:
         self._router.remove(peer.node)
+
+    def _void(self, peer: Peer) -> None:
         self.relays.lost(peer.node)
 
     def on_relay(self, sender: NodeId, message: Relay) -> None:

@@ -44,11 +44,13 @@ class SmallWorld:
         better = [(0, ahead), (behind + 1, SPACE)]
         chosen = [successor, predecessor]
         for length in self._lengths(2 * SPACE / max(1, ahead + SPACE - behind)):
-            if rest:
-                place, node = _take_nearest(rest, length)
-                error = abs(place - length)
-                better.append((length - error + 1, length + error))
-                chosen.append(node)
+            if not rest:
+                better.append((0, SPACE))  # anybody would do
+                break
+            place, node = _take_nearest(rest, length)
+            error = abs(place - length)
+            better.append((length - error + 1, length + error))
+            chosen.append(node)
         self._open = _union(better)
         return chosen
 

@@ -27,6 +27,9 @@ from orbweaver.gossip.newscast import News, Newscast, NewsReply
 from orbweaver.gossip.profiles import Goodbye, Peer, Profile, Proposal
 from orbweaver.gossip.tman import Exchange, ExchangeReply, TMan
 
+WHOLE_EVERY = 10
+"""Cycles after which a neighbour is told everything again."""
+
 
 class TableParams(Params, frozen=True):
     table_size: Annotated[
@@ -68,8 +71,9 @@ class TableOverlay(DispatchingOverlay):
         """Topic -> since when."""
         self._published: dict[Topic, None] = {}
         self._running = False
+        self._cycles = 0
         self._settled = False
-        """Nothing has happened to the table since it was chosen."""
+        """The table need not be chosen anew in the next cycle."""
         self.newscast = Newscast(context, lambda: self.about, params.view_size)
         self.tman = TMan(
             context,
@@ -123,8 +127,11 @@ class TableOverlay(DispatchingOverlay):
         """One cycle: Algorithm 1, line 5."""
         self.context.outbox.set_timer(self.TIMER, self.params.cycle_ms)
         self._drop_silent()
+        if not self._settled:
+            self._refresh_table(())
         self.newscast.step()
         self.tman.step(self.newscast.contacts())
+        self._introduce_again()
         self._cycle()
         self._exchange_profiles()
         self.flood.step()
@@ -152,8 +159,8 @@ class TableOverlay(DispatchingOverlay):
         """The new routing table, of at most `table_size` entries."""
 
     def _tempted(self, entries: list[Descriptor]) -> list[Descriptor]:
-        """Those of whom some might find a place in the table, where they have none. Choosing
-        takes longer than asking."""
+        """Those of whom some might find a place in the table. Choosing takes longer than
+        asking."""
         return entries
 
     @abstractmethod
@@ -168,9 +175,15 @@ class TableOverlay(DispatchingOverlay):
 
     def _called(self, peer: Peer) -> None:
         """And it has come from the other end: somebody has put us in its table."""
+        if self._tempted([peer.about]):
+            self._settled = False
 
     def _unlinked(self, peer: Peer) -> None:
         """A link has gone."""
+
+    def _void(self, peer: Peer) -> None:
+        """Nothing holds any more that was agreed with a peer: its link has gone, or it has
+        forgotten ours."""
 
     def _reindexed(self, peer: Peer, before: Collection[Topic]) -> None:
         """A neighbour's interest is another; what we shared with it before."""
@@ -209,23 +222,18 @@ class TableOverlay(DispatchingOverlay):
         return [peer.about for peer in peers], [now - peer.heard_ms for peer in peers]
 
     def _tempting(self, entries: Sequence[Descriptor]) -> Collection[Descriptor]:
-        if not self._settled:
-            return entries
+        """Strangers only: neighbours are weighed by what they say themselves."""
         peers = self.peers
-        return self._tempted(
-            [e for e in entries if (peer := peers.get(e.node)) is None or not peer.chosen]
-        )
+        return self._tempted([entry for entry in entries if entry.node not in peers])
 
-    def _refresh_table(self, fresh: Iterable[tuple[Descriptor, int]]) -> None:
-        """Choose among the table as it is and these, of whom we heard so long ago."""
+    def _refresh_table(self, strangers: Iterable[tuple[Descriptor, int]]) -> None:
+        """Choose among the neighbours and these, of whom we heard so long ago."""
         self._settled = True
-        candidates = {peer.node: peer.about for peer in self.peers.values() if peer.chosen}
+        candidates = {peer.node: peer.about for peer in self.peers.values()}
         ages: dict[NodeId, int] = {}
-        for entry, age in fresh:
-            known = candidates.get(entry.node)
-            if known is None or (entry.version > known.version and self._trusts(entry)):
-                candidates[entry.node] = entry
-                ages[entry.node] = age
+        for entry, age in strangers:
+            candidates[entry.node] = entry
+            ages[entry.node] = age
         chosen = dict.fromkeys(self._select(candidates))
         for peer in [p for p in self.peers.values() if p.chosen and p.node not in chosen]:
             peer.chosen = False
@@ -233,21 +241,13 @@ class TableOverlay(DispatchingOverlay):
                 self.context.outbox.send(peer.node, Goodbye(leaving=False))
                 self._unlink(peer)
         for node in chosen:
-            known_peer = self.peers.get(node)
-            entry = candidates[node]
-            if known_peer is None:
-                made = self._link(Peer(entry, self.context.outbox.now() - ages[node]))
-                made.chosen = True
-                self._introduce(made)
-            else:
-                known_peer.chosen = True
-                if entry.version > known_peer.about.version and self._trusts(entry):
-                    self._update(known_peer, entry)
-
-    def _trusts(self, entry: Descriptor) -> bool:
-        """What others say of a node counts as long as it has said nothing itself."""
-        peer = self.peers.get(entry.node)
-        return peer is None or peer.said < 0
+            known = self.peers.get(node)
+            if known is not None:
+                known.chosen = True
+                continue
+            made = self._link(Peer(candidates[node], self.context.outbox.now() - ages[node]))
+            made.chosen = True
+            self._introduce(made)
 
     def _has_chosen(self, node: NodeId) -> bool:
         peer = self.peers.get(node)
@@ -265,15 +265,21 @@ class TableOverlay(DispatchingOverlay):
         """Those to whom there is nothing to say but that we are alive, most of the time all:
         not in our table, and in it."""
         for peer in self.peers.values():
-            if not peer.introduced:
-                self._introduce(peer)
-            elif news := self._proposals_for(peer, False):
+            if news := self._proposals_for(peer, False):
                 self.context.outbox.send(peer.node, Profile(peer.chosen, None, news))
             else:
                 quiet[peer.chosen].append(peer.node)
         for chosen, nodes in zip((False, True), quiet, strict=True):
             if nodes:
                 self.context.outbox.send_all(nodes, Profile(chosen, None, ()))
+
+    def _introduce_again(self) -> None:
+        """To those who do not know us as we are; and to everybody now and then, since what is
+        told once may be lost once."""
+        self._cycles += 1
+        for peer in self.peers.values():
+            if not peer.introduced or (self._cycles + peer.node) % WHOLE_EVERY == 0:
+                self._introduce(peer)
 
     def _introduce(self, peer: Peer) -> None:
         peer.introduced = True
@@ -310,7 +316,9 @@ class TableOverlay(DispatchingOverlay):
             self.lost(sender)
         elif peer is not None:
             peer.chooses = peer.introduced = False
-            if not peer.chosen:
+            if peer.chosen:
+                self._void(peer)
+            else:
                 self._unlink(peer)
 
     # -- inside
@@ -328,6 +336,7 @@ class TableOverlay(DispatchingOverlay):
         self.context.outbox.link_down(peer.node)
         self._unindex(peer)
         self._unlinked(peer)
+        self._void(peer)
 
     def _update(self, peer: Peer, about: Descriptor) -> None:
         was, peer.about = peer.about.interest, about

@@ -118,7 +118,7 @@ class Gateways:
             if new.gateway == gateway:
                 if new.hops + 1 < hops:
                     parent, hops = node, new.hops + 1
-            elif new.hops + 1 < self._hops_max:
+            elif new.hops < self._hops_max:
                 far = distance(PLACE_OF_NODE[new.gateway], place)
                 if far < nearest:
                     gateway, parent, hops, nearest = new.gateway, node, new.hops + 1, far

@@ -38,7 +38,7 @@ class VitisParams(RendezvousParams, frozen=True):
         int,
         Meta(
             ge=1,
-            description="d: how far a gateway may be from those it serves",
+            description="d: how many hops a gateway may be from those it serves",
             title="Vitis IV-A: 5",
         ),
     ] = 5
@@ -116,6 +116,8 @@ class Vitis(RendezvousOverlay):
         # Asked more often than anything else. Hardly anybody shares as many topics as it
         # takes for a friend even if it wanted no others: that is asked first.
         mine, worst = self.interest, self._worst_friend
+        if worst < 0:
+            return entries  # the table is not full
         if worst == math.inf:
             return self.world.improving(entries)
         mask, least = mine.mask, worst * len(mine) if self.rates is None else -1.0
@@ -170,9 +172,10 @@ class Vitis(RendezvousOverlay):
         super()._linked(peer)
         self._fresh_links += 1
 
-    def _unlinked(self, peer: Peer) -> None:
-        super()._unlinked(peer)
+    def _void(self, peer: Peer) -> None:
+        super()._void(peer)
         self.gateways.lost(peer, peer.shared)
+        peer.proposals.clear()
 
     def _reindexed(self, peer: Peer, before: Collection[Topic]) -> None:
         self.gateways.lost(peer, before)
