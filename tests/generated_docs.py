@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 from pathlib import Path
 
@@ -13,8 +15,19 @@ from orbweaver.metrics.summary import MEANING
 from orbweaver.overlays.catalog import OVERLAYS
 from orbweaver.records.schema import TABLES
 from orbweaver.report.comparison import woven
-from orbweaver.workload.popularity import LAWS
+from orbweaver.workload import scenario
+from orbweaver.workload.popularity import BUCKETS, BUCKETS_MEANING, LAWS
 
+PARTS = {
+    "[workload]": "WorkloadSpec",
+    "[latency]": "LatencySpec",
+    "[faults]": "FaultSpec",
+    "[[faults.partitions]]": "PartitionSpec",
+    "[churn]": "ChurnSpec",
+    "[[interests]]": "InterestChange",
+    "[publish]": "PublishSpec",
+    "[run]": "RunSpec",
+}
 DOCS = Path(__file__).parent.parent / "docs"
 
 
@@ -41,7 +54,9 @@ def reference() -> str:
             )
         lines.append("")
     lines += ["## Popularity laws", "", "| law | meaning |", "|---|---|"]
-    lines += [f"| `{law}` | {meaning} |" for law, meaning in LAWS.items()]
+    laws = LAWS | {BUCKETS: BUCKETS_MEANING}
+    lines += [f"| `{law}` | {meaning} |" for law, meaning in laws.items()]
+    lines += scenario_files()
     lines += ["", "## Metrics", "", "| metric | meaning |", "|---|---|"]
     lines += [f"| `{key}` | {meaning} |" for key, meaning in MEANING.items()]
     lines += ["", "## Records", ""]
@@ -51,6 +66,37 @@ def reference() -> str:
         lines += [f"| `{c.name}` | {c.type} | {c.meaning} |" for c in spec.columns]
         lines.append("")
     return "\n".join(lines)
+
+
+def scenario_files() -> list[str]:
+    """The specs of `workload/scenario.py`, whose fields say in a string below what they mean."""
+    tree = ast.parse(inspect.getsource(scenario))
+    specs = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    lines = [
+        "",
+        "## Scenario files",
+        "",
+        "TOML, as in `scenarios/`. At the top `overlay`, a `name`, and these tables; what is left",
+        "out has its default. `[params]` takes the parameters of the overlay.",
+        "",
+    ]
+    for title, name in PARTS.items():
+        lines += [f"### {title}", "", "| setting | default | meaning |", "|---|---|---|"]
+        body = specs[name].body
+        for field, after in zip(body, [*body[1:], None], strict=True):
+            if isinstance(field, ast.AnnAssign):
+                default = ast.unparse(field.value) if field.value is not None else ""
+                meaning = _choices(field.annotation)
+                if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                    meaning = " ".join(f"{meaning} {after.value.value}".split())
+                lines.append(f"| `{ast.unparse(field.target)}` | {default} | {meaning.strip()} |")
+        lines.append("")
+    return lines[:-1]
+
+
+def _choices(annotation: ast.expr) -> str:
+    text = ast.unparse(annotation)
+    return f"{text[8:-1].replace(chr(39), '')}." if text.startswith("Literal[") else ""
 
 
 def network() -> str:

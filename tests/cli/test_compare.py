@@ -84,7 +84,8 @@ def test_a_scenario_on_a_folder_of_tables_with_other_nodes_coming_and_going(tmp_
         (["--overlay", "spidercat"], "did you mean 'spidercast'"),
         (["--seeds", "a-b"], "should look like"),
         (["--out", "nowhere/page.html"], "there is no folder"),
-        (["--subscriptions", "absent.csv"], "no such file"),
+        (["--subscriptions", "absent.csv"], "leave out --nodes"),
+        (["--workers", "-1"], "--workers"),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], complaint: str, tmp_path: Path) -> None:
@@ -93,6 +94,12 @@ def test_bad_input_is_one_line(arguments: list[str], complaint: str, tmp_path: P
     assert complaint in run.stderr
     assert len(run.stderr.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_that_is_not_there(tmp_path: Path) -> None:
+    run = orbweaver("compare", "--subscriptions", "absent.csv", cwd=tmp_path)
+    assert run.returncode == 2
+    assert "no such file" in run.stderr
 
 
 @pytest.mark.parametrize(

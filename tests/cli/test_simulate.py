@@ -42,6 +42,13 @@ ALONE = [
     ("none.toml", "none.toml: no such file"),
     ("full", "full"),
     ("broken.toml", "broken.toml is not valid TOML"),
+    ("--overlay random --subscriptions none.csv", "none.csv: no such file"),
+    (
+        "--overlay random --subscriptions short.csv",
+        "short.csv, line 3: 1 cells where the header has 2",
+    ),
+    ("--overlay random --subscriptions latin.csv", "latin.csv is not UTF-8 text"),
+    ("--overlay random --subscriptions text.parquet", "text.parquet is not a Parquet file"),
     ("typo.toml", "unknown setting 'nodess' in [workload]: did you mean 'nodes'?"),
 ]
 ADDED = [
@@ -50,6 +57,8 @@ ADDED = [
     ("--set kg", "--set takes NAME=VALUE, not 'kg'"),
     ("--nodes 0", "'workload.nodes': expected `int` >= 1"),
     ("--nodes few", "--nodes"),
+    ("--subscriptions short.csv", "has its own nodes and topics: leave out --nodes"),
+    ("--popularity buckets", "popularity 'buckets' should look like buckets:100:5"),
     ("--subscriptions-per-node 9", "cannot subscribe to 9 different topics out of 5"),
     ("--subscriptions-per-node 3:2", "'3:2' is not a range"),
     ("--popularity zopf:1", "unknown popularity 'zopf:1': did you mean 'zipf:A'?"),
@@ -58,10 +67,6 @@ ADDED = [
     ("--warmup-ms -1", "'run.warmup_ms'"),
     ("--nope", "No such option: --nope"),
     ("one.toml two.toml", "two.toml"),
-    ("--subscriptions none.csv", "none.csv: no such file"),
-    ("--subscriptions short.csv", "short.csv, line 3: 1 cells where the header has 2"),
-    ("--subscriptions latin.csv", "latin.csv is not UTF-8 text"),
-    ("--subscriptions text.parquet", "text.parquet is not a Parquet file"),
     ("--churn churn.csv", "churn.csv, line 3: there is no node 'zoe'"),
     ("--churn exponential:0:3", "'churn.on_ms': expected `float` > 0.0"),
     ("--churn exponential:inf:3", "churn"),

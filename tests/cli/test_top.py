@@ -280,7 +280,7 @@ def test_without_textual_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "textual", None)
     for name in [name for name in sys.modules if name.startswith("textual.")]:
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(UsageError, match=r"needs: pip install 'orbweaver\[top\]'"):
+    with pytest.raises(UsageError, match=r"needs: pip install '\.\[top\]'"):
         top()
 
 

@@ -65,7 +65,7 @@ def compare(
         typer.Option(help="Time for the overlays to form. [default: 30000, or the scenario's]"),
     ] = None,
     seeds: Seeds = "0-2",
-    workers: Annotated[int, typer.Option(help="Processes; 0 means one for each core.")] = 0,
+    workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one for each core.")] = 0,
     out_file: HtmlPage = Path("compare.html"),
     json: Json = False,
 ) -> None:

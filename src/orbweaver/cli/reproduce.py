@@ -37,7 +37,9 @@ def reproduce(
     traces: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Real traces, for claims that need them. [default: leave those out]"
+            metavar="DIR",
+            help="Real traces (docs/traces.md), for claims that need them. "
+            "[default: leave those out]",
         ),
     ] = None,
     store: Store = STORE,
@@ -62,15 +64,19 @@ def reproduce(
         orbweaver reproduce spidercast --claims S1,S2,S14
     """
     chosen_paper = find_paper(paper)
-    chosen = [c.strip().upper() for c in claims.split(",")] if claims else list(chosen_paper.claims)
+    chosen = list(chosen_paper.claims)
+    if claims is not None:
+        chosen = [claim.strip().upper() for claim in claims.split(",")]
     chosen_paper.check(chosen, scale)
     traced = [claim for claim in chosen if chosen_paper.claims[claim].traced]
     if traced and traces is None:
         needing = f"{', '.join(traced)} need real traces: --traces DIR"
-        if claims:
+        if claims is not None:
             raise UsageError(needing)
         err.print(f"{needing}; they are left out", soft_wrap=True)
         chosen = [claim for claim in chosen if claim not in traced]
+    if traced and traces is not None:
+        check_traces(chosen_paper, scale, traces)
     for path in filter(None, (out_file, markdown)):
         check_file(path)
     work = store.with_name(f"{store.name}-traces")
@@ -91,6 +97,13 @@ def reproduce(
     out.print(f"{len(jobs)} runs, {swept.ran} of them new.", soft_wrap=True)
     print_ledger(ledger)
     out.print(f"The page with plots: {out_file}", soft_wrap=True)
+
+
+def check_traces(paper: Paper, scale: str, source: Path) -> None:
+    """Before anything is begun that takes long."""
+    missing = [trace.file for trace in paper.traces[scale] if not (source / trace.file).exists()]
+    if missing:
+        raise UsageError(f"{source} has no {' and no '.join(missing)} (docs/traces.md)")
 
 
 def fetch_traces(paper: Paper, scale: str, source: Path, work: Path, master: str | None) -> None:

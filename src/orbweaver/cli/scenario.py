@@ -42,6 +42,16 @@ def workload_options(
     subscriptions: Path | None,
 ) -> dict[str, Any]:
     """What the options of `options` say of a scenario's workload."""
+    if subscriptions is not None:
+        model = {
+            "--nodes": nodes,
+            "--topics": topics,
+            "--subscriptions-per-node": subscriptions_per_node,
+            "--popularity": popularity,
+        }
+        given = [option for option, value in model.items() if value is not None]
+        if given:
+            raise UsageError(f"--subscriptions has its own nodes and topics: leave out {given[0]}")
     return {
         "nodes": nodes,
         "topics": topics,

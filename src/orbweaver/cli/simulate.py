@@ -94,7 +94,11 @@ def simulate(
         churn=parse_churn(churn) if churn is not None else {},
         latency=parse_latency(latency) if latency is not None else {},
         faults={"loss": loss},
-        publish={"per_topic": events_per_topic},
+        publish={
+            "per_topic": events_per_topic,
+            # Instead of what a scenario says of events in all.
+            "events": None if events_per_topic is None else 0,
+        },
         run={"warmup_ms": warmup_ms},
         params=parse_settings(set or []),
     )

@@ -20,7 +20,9 @@ def lab_imports() -> Iterator[None]:
     try:
         yield
     except ImportError:
-        raise UsageError("this needs the lab install: pip install 'orbweaver[lab]'") from None
+        raise UsageError(
+            "this needs the lab install: pip install '.[lab]' in the repository"
+        ) from None
 
 
 def start_spark(master: str | None, command: str) -> SparkSession:

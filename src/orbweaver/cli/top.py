@@ -33,7 +33,9 @@ def top(
         from orbweaver.cli.top_view import Top
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] == "textual":
-            raise UsageError("orbweaver top needs: pip install 'orbweaver[top]'") from None
+            raise UsageError(
+                "orbweaver top needs: pip install '.[top]' in the repository"
+            ) from None
         raise
     named = addresses(admin or ([] if swarm else [DEFAULT]), swarm)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

@@ -51,7 +51,7 @@ class Cyclon(ScannedView):
         self._view_size = view_size
         self._shuffle_size = min(shuffle_size, view_size)
         self._period_ms = period_ms
-        self._cycle = 0
+        self.cycle = 0
         self._known_before = 0
         self.settled = False
         """The view is full, or has all but stopped growing."""
@@ -74,7 +74,7 @@ class Cyclon(ScannedView):
     def wake(self) -> None:
         """The active thread: shuffle with the oldest."""
         self._context.outbox.set_timer(self.TIMER, self._period_ms)
-        self._cycle += 1
+        self.cycle += 1
         known = len(self._view)
         self.settled = known >= self._view_size or 10 * known <= 11 * self._known_before
         self._known_before = known
@@ -103,6 +103,10 @@ class Cyclon(ScannedView):
     def entries(self) -> Iterable[tuple[NodeId, int]]:
         return [(peer, entry.interest.mask) for peer, (entry, _) in self._view.items()]
 
+    def newest(self, peer: NodeId) -> tuple[Descriptor, int] | None:
+        """What is known of a peer, and the cycle of ours in which it said so."""
+        return self._view.get(peer)
+
     def interest_of(self, peer: NodeId) -> Interest | None:
         known = self._view.get(peer)
         return known[0].interest if known else None
@@ -110,7 +114,7 @@ class Cyclon(ScannedView):
     def _random_entries(self, count: int) -> Aged:
         drawn = sample(self._context.rng, list(self._view.values()), count)
         # A contact we have not heard from has nothing to tell yet.
-        told = [(entry, self._cycle - born) for entry, born in drawn if entry.version >= 0]
+        told = [(entry, self.cycle - born) for entry, born in drawn if entry.version >= 0]
         return [entry for entry, _ in told], [age for _, age in told]
 
     def _merge(
@@ -125,7 +129,7 @@ class Cyclon(ScannedView):
             known = self._view.get(entry.node)
             if known is not None:
                 if entry.version > known[0].version or (
-                    entry.version == known[0].version and self._cycle - age > known[1]
+                    entry.version == known[0].version and self.cycle - age > known[1]
                 ):
                     self._keep(entry, age)
                 continue
@@ -135,4 +139,4 @@ class Cyclon(ScannedView):
                 self._keep(entry, age)
 
     def _keep(self, entry: Descriptor, age: int) -> None:
-        self._view[entry.node] = (entry, self._cycle - age)
+        self._view[entry.node] = (entry, self.cycle - age)

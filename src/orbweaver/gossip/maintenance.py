@@ -185,9 +185,12 @@ class NeighborMaintenance:
         if node is None:
             exclude = {self._context.me, *self.neighbors, *self._quarantine}
             node = self.aim.next_node(self.neighbors.values(), exclude)
-        if node is None:
-            return
-        self._quarantine[node] = now + self._quarantine_ms
+        if node is not None:
+            self.ask(node)
+
+    def ask(self, node: NodeId) -> None:
+        """CONNECT, and not again for a while."""
+        self._quarantine[node] = self._context.outbox.now() + self._quarantine_ms
         self._context.outbox.send(
             node,
             Connect(self.number, len(self.neighbors), self.target, self._own_interest()),

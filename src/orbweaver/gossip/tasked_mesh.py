@@ -28,6 +28,7 @@ from orbweaver.gossip.maintenance import (
     TaskState,
 )
 from orbweaver.gossip.mesh import Mesh, MeshParams
+from orbweaver.gossip.missed import Missed
 
 
 class TaskedMeshParams(MeshParams, frozen=True):
@@ -86,6 +87,7 @@ class TaskedMesh(Mesh):
             for number, aim in enumerate(self._aims())
         ]
         self._tell_interest_until = 0
+        self._missed = Missed(self.cyclon) if self.cyclon is not None else None
 
     @abstractmethod
     def _aims(self) -> list[Aim]:
@@ -110,6 +112,20 @@ class TaskedMesh(Mesh):
         super().wake(timer)
         if self.cyclon is not None and self.cyclon.settled and not self.tasks[0].started:
             self._start_tasks()
+
+    def lost(self, peer: NodeId) -> None:
+        tasks = tuple(task.number for task in self.tasks if peer in task.neighbors)
+        if tasks and self._missed is not None:
+            self._missed.lost(peer, self.context.outbox.now(), tasks)
+        super().lost(peer)
+
+    def _beat(self) -> None:
+        super()._beat()
+        if self._missed is not None:
+            for peer, tasks in self._missed.found():
+                for number in tasks:
+                    if peer not in self.tasks[number].neighbors:
+                        self.tasks[number].ask(peer)
 
     def _start_tasks(self) -> None:
         """Choosing from a view that has hardly begun to fill would make links that cover

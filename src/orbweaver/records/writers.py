@@ -32,7 +32,9 @@ def write_records(
     """`about` is what else is to be known of the run; plain values."""
     writer = {"parquet": _write_parquet, "csv": _write_csv, "jsonl": _write_jsonl}[format]
     if format == "parquet" and not find_spec("pyarrow"):
-        raise UsageError("writing Parquet needs the lab install: pip install 'orbweaver[lab]'")
+        raise UsageError(
+            "writing Parquet needs the lab install: pip install '.[lab]' in the repository"
+        )
     with whole_folder(folder) as target:
         for name, table in records.tables.items():
             writer(table, target / f"{name}.{format}")

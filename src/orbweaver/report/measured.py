@@ -56,7 +56,9 @@ def _read(folder: Path, name: str, columns: list[str], rows: Any = None) -> list
     try:
         import pyarrow.parquet as pq
     except ImportError:
-        raise UsageError("this needs the lab install: pip install 'orbweaver[lab]'") from None
+        raise UsageError(
+            "this needs the lab install: pip install '.[lab]' in the repository"
+        ) from None
     if not (folder / name).is_dir():
         raise UsageError(f"{folder} has no table '{name}'; 'orbweaver measure' makes one")
     found: list[dict[str, Any]] = pq.read_table(

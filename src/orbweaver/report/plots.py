@@ -21,7 +21,9 @@ def draw(paint: Callable[[Any], None], width: float = 5.2, height: float = 3.3) 
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError:
-        raise UsageError("plots need the lab install: pip install 'orbweaver[lab]'") from None
+        raise UsageError(
+            "plots need the lab install: pip install '.[lab]' in the repository"
+        ) from None
     style: Any = {
         "svg.hashsalt": "orbweaver",
         "font.family": "sans-serif",

@@ -158,7 +158,7 @@ class Simulation:
         spec, topics = self.scenario.publish, self.workload.subscriptions.topics
         if not spec.events:
             return topics * spec.per_topic
-        cumulative = list(accumulate(weights(spec.rates, len(topics))))
+        cumulative = list(accumulate(weights(spec.rates, len(topics), "rates")))
         rng = self._chance("published topics")
         draws = (rng.random() * cumulative[-1] for _ in range(spec.events))
         return [topics[min(bisect_right(cumulative, x), len(topics) - 1)] for x in draws]

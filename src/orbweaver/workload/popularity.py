@@ -15,21 +15,25 @@ LAWS = {
 }
 
 
-def weights(law: str, topics: int) -> list[float]:
-    """Probabilities that add up to 1."""
+BUCKETS = "buckets:GROUPS:TAKEN"
+BUCKETS_MEANING = "topics in equal groups, each node takes all of its own from so many (Vitis IV-A)"
+
+
+def weights(law: str, topics: int, what: str = "popularity") -> list[float]:
+    """Probabilities that add up to 1. `what` they are of, for errors."""
     name, _, argument = law.partition(":")
     if name == "uniform" and not argument:
         raw = [1.0] * topics
     elif name == "rss" and not argument:
         raw = _zipf(0.5, topics)
     elif name == "zipf":
-        raw = _zipf(number_in(f"popularity '{law}'", argument, 0.0, 100.0), topics)
+        raw = _zipf(number_in(f"{what} '{law}'", argument, 0.0, 100.0), topics)
     elif name == "nyse" and not argument:
         raw = _exponential(0.55, topics)
     elif name == "exponential":
-        raw = _exponential(number_in(f"popularity '{law}'", argument, 0.1, 0.999), topics)
+        raw = _exponential(number_in(f"{what} '{law}'", argument, 0.1, 0.999), topics)
     else:
-        raise UsageError(f"unknown popularity '{law}': {nearest(law, LAWS)}")
+        raise UsageError(f"unknown {what} '{law}': {nearest(law, LAWS)}")
     total = math.fsum(raw)
     return [weight / total for weight in raw]
 

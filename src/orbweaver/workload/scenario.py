@@ -40,6 +40,7 @@ class WorkloadSpec(Spec, frozen=True):
     subscriptions_per_node: Annotated[str, Meta(pattern=r"^\d+(:\d+)?$")] = "10"
     """S, or MIN:MAX to draw S uniformly for each node."""
     popularity: str = "zipf:0.5"
+    """A law: how likely each topic is to be chosen."""
     file: str = ""
     """Instead of the model: a table node,topic, or a folder with one named subscriptions."""
 
@@ -53,8 +54,9 @@ class LatencySpec(Spec, frozen=True):
     ms: Delay = 1
     """constant: one-way delay."""
     low_ms: Delay = 1
+    """uniform: the shortest one-way delay of a message,"""
     high_ms: Delay = 10
-    """uniform: one-way delay of each message."""
+    """and the longest."""
     file: str = ""
     """matrix: a square of numbers. coordinates: a table node,x,y (any number of axes)."""
     unit: Literal["s", "ms", "us"] = "ms"
@@ -71,7 +73,9 @@ class PartitionSpec(Spec, frozen=True):
 
 class FaultSpec(Spec, frozen=True):
     loss: Share = 0.0
+    """Share of the messages that are lost."""
     duplicate: Share = 0.0
+    """Share of the messages that come twice."""
     reorder: Share = 0.0
     """Share of the messages that are held back by up to `reorder_ms`."""
     reorder_ms: Milliseconds = 100
@@ -120,8 +124,10 @@ class PublishSpec(Spec, frozen=True):
     per_topic: Annotated[int, Meta(ge=0)] = 3
     """Events on each topic, in as many rounds over all topics."""
     every_ms: Annotated[int, Meta(ge=1)] = 10
+    """From one publication to the next."""
     payload_bytes: Annotated[int, Meta(ge=0, le=1 << 20)] = 100
     by: Literal["subscriber", "anyone"] = "subscriber"
+    """Who publishes, drawn anew for each event."""
     events: Annotated[int, Meta(ge=0)] = 0
     """Instead of rounds over all topics: so many events, on topics drawn by their rates."""
     rates: str = "uniform"
@@ -142,9 +148,13 @@ class RunSpec(Spec, frozen=True):
     contacts: Annotated[int, Meta(ge=0)] = 5
     """Nodes that a joining node is told of."""
     events_max: Annotated[int, Meta(ge=1)] = 2_000_000_000
+    """Messages and timers after which a run is cut short."""
     time_max_ms: Annotated[int, Meta(ge=1)] = 30 * 24 * 3_600_000
+    """Simulated time after which it is."""
     records: Literal["rows", "counters"] = "rows"
+    """A row for each delivery and copy, or counts of them, for large runs."""
     measure_bytes: bool = True
+    """Encode every message to know its size; without, runs are faster."""
     tdi: Annotated[int, Meta(ge=0)] = 0
     """d of tdi(d), the likeness of interests; 0 leaves it out."""
 

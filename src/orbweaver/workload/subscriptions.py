@@ -116,7 +116,7 @@ class ByPopularity(SubscriptionModel):
 
 
 def make_model(topics: int, law: str, size_min: int, size_max: int) -> SubscriptionModel:
-    kind = Bucketed if law.startswith("buckets:") else ByPopularity
+    kind = Bucketed if law.partition(":")[0] == "buckets" else ByPopularity
     return kind(topics, law, size_min, size_max)
 
 

@@ -101,7 +101,7 @@ def _open_parquet(path: Path) -> Any:
         import pyarrow.parquet as pq
     except ImportError:
         raise UsageError(
-            f"{path}: reading Parquet needs the lab install: pip install 'orbweaver[lab]'"
+            f"{path}: reading Parquet needs the lab install: pip install '.[lab]' in the repository"
         ) from None
     try:
         return pq.ParquetFile(path)

@@ -83,11 +83,12 @@ class Counted(TaskedMesh):
 
     @classmethod
     def claims(cls, params: SimilarityParams | RandomParams) -> Claims:
+        links = "similar + random" if isinstance(params, SimilarityParams) else "random"
         return Claims(
             noiseless=True,
             topic_connected=False,
             total_delivery=False,
-            degree_bound="similar + random + margin for each of the two tasks",
+            degree_bound=f"{links} + margin for each of the two tasks",
         )
 
     @classmethod
