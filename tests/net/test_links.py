@@ -7,6 +7,8 @@ import asyncio
 import pytest
 
 from orbweaver.net.authority import equip, make_authority
+from orbweaver.net.cards import make_card
+from orbweaver.net.identity import Identity
 from orbweaver.net.node import NetworkNode
 from tests.net.live import make_node, nodes, until
 
@@ -62,6 +64,30 @@ def test_a_node_that_is_gone_is_given_up():
             await until(lambda: all(gone.id not in node.neighbours() for node in made[:2]))
             receipt = await made[0].publish("news", "on we go")
             assert receipt.neighbours == 1
+
+    asyncio.run(scenario())
+
+
+def test_who_is_gone_is_called_less_and_less_often(monkeypatch):
+    """And is told of once; with a new card it may be somewhere else."""
+    gone = Identity.generate()
+
+    async def scenario():
+        async with make_node() as node:
+            host = node._running()
+            now = host.peers._loop.time()
+            monkeypatch.setattr(host.peers._loop, "time", lambda: now)
+            host.book.learn(make_card(gone, "127.0.0.1", 1, False, 1))
+            for pause_s in (2, 4, 8, 16, 32, 60, 60):
+                assert not host.peers.avoids(gone.node)
+                host.peers._give_up(host.peers.get(gone.node))
+                now += pause_s - 0.1
+                assert host.peers.avoids(gone.node)
+                now += 0.2
+            host.peers._give_up(host.peers.get(gone.node))
+            assert host.counters.peers_lost == 1
+            host.book.learn(make_card(gone, "127.0.0.1", 2, False, 2))
+            assert not host.peers.avoids(gone.node)
 
     asyncio.run(scenario())
 
