@@ -28,7 +28,7 @@ class SmallWorld:
         """The successor and the predecessor that were chosen last."""
         self._open = [0]
         """Where a node would be chosen over those that were chosen last: from the first of
-        these distances to the second, from the third to the fourth, and so on."""
+        these places to the second, from the third to the fourth, and so on."""
 
     def choose(self, candidates: Iterable[NodeId]) -> list[NodeId]:
         """Successor, predecessor, long links; each node once."""
@@ -51,14 +51,14 @@ class SmallWorld:
             error = abs(place - length)
             better.append((length - error + 1, length + error))
             chosen.append(node)
-        self._open = _union(better)
+        self._open = _union([span for one in better for span in _placed(*one, here)])
         return chosen
 
     def improving(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
         """Those that would take a place among those chosen last. Asked of everybody that gossip
         brings."""
-        bounds, here, place_of = self._open, self._here, PLACE_OF_NODE
-        return [e for e in entries if bisect_right(bounds, (place_of[e.node] - here) % SPACE) & 1]
+        bounds, place_of = self._open, PLACE_OF_NODE
+        return [e for e in entries if bisect_right(bounds, place_of[e.node]) & 1]
 
     def _lengths(self, nodes: float) -> list[int]:
         """Of the long links, on a circle of about so many nodes: the share of the circle is
@@ -67,6 +67,17 @@ class SmallWorld:
         its logarithm counts."""
         size = math.log(max(2.0, nodes))
         return [int(math.exp(size * (draw - 1.0)) * (SPACE - 1)) for draw in self._draws]
+
+
+def _placed(start: int, end: int, here: int) -> list[tuple[int, int]]:
+    """What is ahead of here from `start` to `end`, in places; in two spans if it goes past the
+    end of the circle."""
+    start, end = start + here, end + here
+    if end <= SPACE:
+        return [(start, end)]
+    if start >= SPACE:
+        return [(start - SPACE, end - SPACE)]
+    return [(start, SPACE), (0, end - SPACE)]
 
 
 def _union(spans: list[tuple[int, int]]) -> list[int]:

@@ -56,16 +56,17 @@ class TMan:
     def step(self, others: Iterable[NodeId] = ()) -> None:
         """The active thread. `others` are who to ask while there are no neighbours."""
         # The sample is looked at here: once a cycle is enough.
-        self._merge(*self._sample())
-        entries, ages = self._neighbors()
-        partners = [entry.node for entry in entries] or list(others)
+        sample = self._sample()
+        self._merge(*sample)
+        neighbors = self._neighbors()
+        partners = [entry.node for entry in neighbors[0]] or list(others)
         if partners:
-            message = Exchange(*self._buffer(entries, ages))
+            message = Exchange(*self._buffer(neighbors, sample))
             self._context.outbox.send(pick(self._context.rng, partners), message)
 
     def on_exchange(self, sender: NodeId, message: Exchange) -> None:
         """The passive thread."""
-        reply = ExchangeReply(*self._buffer(*self._neighbors()))
+        reply = ExchangeReply(*self._buffer(self._neighbors(), self._sample()))
         self._context.outbox.send(sender, reply)
         self._merge(message.entries, message.ages)
 
@@ -77,12 +78,12 @@ class TMan:
         self._context.outbox.send(peer, ExchangeReply(tuple(entries), tuple(ages)))
 
     def _buffer(
-        self, neighbors: list[Descriptor], their_ages: list[int]
+        self, neighbors: Aged, sample: Aged
     ) -> tuple[tuple[Descriptor, ...], tuple[int, ...]]:
         """Oneself, neighbours and sample; of who is in both, what is known as a neighbour."""
-        entries, ages = [self._describe_self(), *neighbors], [0, *their_ages]
-        held = {entry.node for entry in neighbors}
-        for entry, age in zip(*self._sample(), strict=True):
+        entries, ages = [self._describe_self(), *neighbors[0]], [0, *neighbors[1]]
+        held = {entry.node for entry in neighbors[0]}
+        for entry, age in zip(*sample, strict=True):
             if age <= self._age_max and entry.node not in held:
                 entries.append(entry)
                 ages.append(age)

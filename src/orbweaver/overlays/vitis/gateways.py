@@ -109,17 +109,23 @@ class Gateways:
         gateway, parent, hops = me, me, 0
         nearest = distance(PLACE_OF_NODE[me], place)
         for peer in self._sharing(topic):
-            node, new = peer.node, peer.proposals.get(topic)
-            # What came from us, or from somebody who tells us directly, is no news.
-            if new is None or new.parent == me:
+            new = peer.proposals.get(topic)
+            if new is None:
                 continue
-            if new.parent != node and self._is_neighbor(new.parent):
-                continue
+            # Most of them propose the same gateway, and are no nearer to it.
             if new.gateway == gateway:
-                if new.hops + 1 < hops:
-                    parent, hops = node, new.hops + 1
-            elif new.hops < self._hops_max:
+                if new.hops + 1 >= hops:
+                    continue
+                far = nearest
+            else:
+                if new.hops >= self._hops_max:
+                    continue
                 far = distance(PLACE_OF_NODE[new.gateway], place)
-                if far < nearest:
-                    gateway, parent, hops, nearest = new.gateway, node, new.hops + 1, far
+                if far >= nearest:
+                    continue
+            # What came from us, or from somebody who tells us directly, is no news.
+            node, source = peer.node, new.parent
+            if source == me or (source != node and self._is_neighbor(source)):
+                continue
+            gateway, parent, hops, nearest = new.gateway, node, new.hops + 1, far
         return Proposal(topic, gateway, parent, hops), nearest
