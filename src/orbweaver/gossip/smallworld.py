@@ -70,9 +70,9 @@ class SmallWorld:
 
 
 def _placed(start: int, end: int, here: int) -> list[tuple[int, int]]:
-    """What is ahead of here from `start` to `end`, in places; in two spans if it goes past the
-    end of the circle."""
-    start, end = start + here, end + here
+    """What is ahead of here from `start` to `end`, once round at most, in places; in two spans
+    if it goes past the end of the circle."""
+    start, end = max(start, 0) + here, min(end, SPACE) + here
     if end <= SPACE:
         return [(start, end)]
     if start >= SPACE:

@@ -43,18 +43,15 @@ class Scale:
     rates: tuple[float, ...]
     sizes: tuple[int, ...]
     warmup_ms: int
+    events: int
+    """Published: enough for some twenty on the topics of each node, whose own share of overhead
+    would otherwise be a matter of chance."""
     sampled: int
     """Nodes of the Twitter sample."""
     churn_ms: int
     """How long the availability trace is played."""
     crowd: int
     """Nodes that join at once in the middle of it."""
-
-    @property
-    def events(self) -> int:
-        """One for each topic: a node's own share of overhead is a matter of chance if it gets
-        but five events."""
-        return max(500, self.topics)
 
     def law(self, pattern: str) -> str:
         taken = {"low": 5, "high": 2}.get(pattern)
@@ -86,6 +83,7 @@ SCALES = {
         rates=(0.3, 1.0, 3.0),
         sizes=(125, 250, 500),
         warmup_ms=30_000,
+        events=500,
         sampled=500,
         churn_ms=120_000,
         crowd=200,
@@ -101,6 +99,7 @@ SCALES = {
         rates=(0.3, 1.0, 3.0),
         sizes=(500, 1000, 2000),
         warmup_ms=30_000,
+        events=500,
         sampled=2000,
         churn_ms=400_000,
         crowd=400,
@@ -116,6 +115,7 @@ SCALES = {
         rates=(0.3, 1.0, 3.0),
         sizes=(2500, 5000, 10_000),
         warmup_ms=30_000,
+        events=2000,
         sampled=10_000,
         churn_ms=900_000,
         crowd=400,
