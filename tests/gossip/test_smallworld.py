@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orbweaver.core.ids import NodeId
+from orbweaver.core.topics import NOTHING
+from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.identifiers import HALF, PLACE_OF_NODE, PLACE_OF_TOPIC, SPACE, distance
 from orbweaver.gossip.smallworld import Router, SmallWorld, lookup
 
@@ -50,6 +52,16 @@ def test_successor_and_predecessor_come_first(candidates: set[NodeId]) -> None:
 def test_few_candidates_are_all_taken(few: list[int]) -> None:
     chosen = SmallWorld(NODES[0], 3, Random(1)).choose([NodeId(n) for n in few])
     assert sorted(chosen) == few
+
+
+@given(st.lists(st.sampled_from(NODES), min_size=2, max_size=30, unique=True), st.integers(0, 9))
+def test_who_improves_is_who_would_be_chosen(nodes: list[NodeId], seed: int) -> None:
+    """Wherever on the circle we are."""
+    me, newcomer, *candidates = nodes
+    world = SmallWorld(me, 3, Random(seed))
+    world.choose(candidates)
+    improves = bool(world.improving([Descriptor(newcomer, NOTHING, 0)]))
+    assert improves == (newcomer in world.choose([*candidates, newcomer]))
 
 
 def test_long_links_are_harmonic() -> None:

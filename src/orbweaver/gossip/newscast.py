@@ -93,7 +93,10 @@ class Newscast:
             if node == me or age > AGE_MAX:
                 continue
             held = known.get(node)
-            if (
+            if held is entry:  # where nothing is encoded, the same object comes round
+                if now - age > born[node]:
+                    born[node] = now - age
+            elif (
                 held is None
                 or entry.version > held.version
                 or (entry.version == held.version and now - age > born[node])
