@@ -7,7 +7,7 @@ from random import Random
 from statistics import fmean
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbweaver.core.ids import NodeId
@@ -54,6 +54,7 @@ def test_few_candidates_are_all_taken(few: list[int]) -> None:
     assert sorted(chosen) == few
 
 
+@settings(max_examples=1000)
 @given(st.lists(st.sampled_from(NODES), min_size=2, max_size=30, unique=True), st.integers(0, 9))
 def test_who_improves_is_who_would_be_chosen(nodes: list[NodeId], seed: int) -> None:
     """Wherever on the circle we are."""
