@@ -16,6 +16,8 @@ from orbweaver.gossip.cyclon import Cyclon
 
 MISSED_MAX = 64
 """Those lost last are remembered."""
+TRIES = 3
+"""An answer may be lost, and the way be found a moment later than the word."""
 
 
 class Loss(NamedTuple):
@@ -23,6 +25,7 @@ class Loss(NamedTuple):
     now_ms: int
     tasks: tuple[int, ...]
     """That had the link."""
+    tries: int = TRIES
 
 
 class Missed:
@@ -37,8 +40,8 @@ class Missed:
             del self._losses[next(iter(self._losses))]
 
     def found(self) -> list[tuple[NodeId, tuple[int, ...]]]:
-        """Those of whom there has been word since, and the tasks that had them. They are not
-        missed any more; nor are those that were started anew, who ask for links themselves."""
+        """Those of whom there has been word since, and the tasks that had them. Those that
+        were started anew are missed no more: they ask for links themselves."""
         found = []
         for peer, loss in list(self._losses.items()):
             known = self._view.newest(peer)
@@ -47,4 +50,7 @@ class Missed:
             del self._losses[peer]
             if known[0].version <= loss.now_ms:
                 found.append((peer, loss.tasks))
+                if loss.tries > 1:
+                    again = loss._replace(cycle=self._view.cycle, tries=loss.tries - 1)
+                    self._losses[peer] = again
         return found
