@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import socket
 import ssl
 from collections.abc import Callable, Iterator
 from random import Random
@@ -161,7 +162,7 @@ class Peers:
 
         try:
             async with asyncio.timeout(settings.connect_s):
-                await self._loop.create_connection(factory, host, port, ssl=self._tls)
+                await self._connect(factory, host, port)
         except (OSError, TimeoutError, ValueError) as error:  # the last: an impossible name
             self._owner.counters.dials_failed += 1
             if made is not None:
@@ -176,6 +177,22 @@ class Peers:
             return made
         explain(made.reason or "it hung up at once; does one of the two run TLS?")
         return None
+
+    async def _connect(self, factory: Callable[[], Connection], host: str, port: int) -> None:
+        # The name is looked up apart. As a part of create_connection a lookup goes on when
+        # nobody waits for it any more, and complains if it fails then.
+        found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = [str(sockaddr[0]) for *_, sockaddr in found]
+        name = host if self._tls is not None else None
+        for address in addresses:
+            try:
+                await self._loop.create_connection(
+                    factory, address, port, ssl=self._tls, server_hostname=name
+                )
+                return
+            except OSError:
+                if address == addresses[-1]:
+                    raise
 
     def admits(self, card: Card) -> str:
         if card.node == self._owner.identity.node:
