@@ -16,11 +16,11 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from random import Random
-from typing import NamedTuple
 
 import structlog
 
 from orbweaver.core.ids import NodeId
+from orbweaver.net.absences import Absences
 from orbweaver.net.cards import AddressBook, Card
 from orbweaver.net.connection import Connection, Owner
 from orbweaver.net.doubts import Doubts
@@ -29,10 +29,6 @@ from orbweaver.net.outqueue import OutQueue
 
 TRIES_LINK, TRIES_OTHER = 4, 2
 PAUSE_S, PAUSE_S_MAX = 0.2, 3.0
-AVOID_S, AVOID_S_MAX = 2.0, 60.0
-"""How long a peer that was given up is not tried again, unless it has a new card; twice as
-long each time that it is given up again."""
-ABSENT_MAX = 1024
 PENDING_MAX = 64
 """Handshakes under way at once. With more, the oldest goes: an honest one takes no longer
 than a letter and its answer."""
@@ -70,16 +66,6 @@ class Peer:
         """Connections in a row that ended as soon as they had begun."""
 
 
-class Absence(NamedTuple):
-    """Of a peer that was given up."""
-
-    card: int | None
-    """The version of its card; None if it had none."""
-    pause_s: float
-    until: float
-    """It is avoided for so long."""
-
-
 class Peers:
     def __init__(
         self,
@@ -100,7 +86,7 @@ class Peers:
         self._peers: dict[NodeId, Peer] = {}
         self._all: dict[Connection, None] = {}
         """Every connection, also those whose peer is not known yet."""
-        self._absent: dict[NodeId, Absence] = {}
+        self._absences = Absences(book)
         self._banned: dict[NodeId, float] = {}
         self._closing = False
         self._loop = asyncio.get_running_loop()
@@ -209,7 +195,7 @@ class Peers:
     def opened(self, connection: Connection) -> None:
         assert connection.peer is not None
         peer = self.get(connection.peer)
-        self._absent.pop(peer.node, None)
+        self._absences.end(peer.node)
         rival = peer.connection
         if rival is not None and rival.open:
             if rival.ours == connection.ours:
@@ -299,35 +285,18 @@ class Peers:
 
     def avoids(self, node: NodeId) -> bool:
         """It was called in vain a short while ago."""
-        gone = self._absent.get(node)
-        return (
-            gone is not None
-            and gone.until > self._loop.time()
-            and gone.card == self._book.version(node)
-        )
+        return self._absences.avoids(node, self._loop.time())
 
     def _give_up(self, peer: Peer) -> None:
-        if not self.avoids(peer.node):
-            self._avoid(peer.node)
+        if not self.avoids(peer.node) and self._absences.add(peer.node, self._loop.time()):
+            self._owner.counters.peers_lost += 1
+            if peer.node in self._book:
+                log.info("peer lost", peer=f"{peer.node:016x}")
         self._owner.counters.dropped_unreachable += len(peer.queue)
         peer.queue.clear()
         self._peers.pop(peer.node, None)
         # Not at once: an overlay may be in the middle of sending to it.
         self._loop.call_soon(self._lost, peer.node)
-
-    def _avoid(self, node: NodeId) -> None:
-        card = self._book.version(node)
-        before = self._absent.pop(node, None)
-        if before is None:
-            self._owner.counters.peers_lost += 1
-            if card is not None:
-                log.info("peer lost", peer=f"{node:016x}")
-        pause_s = AVOID_S
-        if before is not None and card is not None and before.card == card:
-            pause_s = min(2 * before.pause_s, AVOID_S_MAX)
-        self._absent[node] = Absence(card, pause_s, self._loop.time() + pause_s)
-        if len(self._absent) > ABSENT_MAX:
-            del self._absent[next(iter(self._absent))]
 
     # -- upkeep
 
