@@ -57,3 +57,20 @@ def test_answers_that_come_after_the_end_of_a_subscription_are_nobodys_fault() -
             assert node.counters.delivered == 0
 
     asyncio.run(scenario())
+
+
+def test_who_lacks_much_asks_again_at_once() -> None:
+    """Answers are bounded. The next of the questions that come by themselves would be late."""
+    size, count = 100_000, 40
+
+    async def scenario() -> None:
+        async with make_node() as stays:
+            await stays.subscribe("news")
+            for _ in range(count):
+                await stays.publish("news", bytes(size))
+            await asyncio.sleep(0.2)  # younger events are not given
+            async with make_node(join=[stays.address], catch_up_s=1e6) as node:
+                await node.subscribe("news", since=60)
+                await until(lambda: node.counters.caught_up == count)
+
+    asyncio.run(scenario())

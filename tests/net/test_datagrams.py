@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -26,6 +27,10 @@ class Wire:
     def sendto(self, data: bytes, address: object) -> None:
         self.sent.append(data)
 
+    def get_extra_info(self, name: str) -> SimpleNamespace:
+        assert name == "socket"
+        return SimpleNamespace(family=socket.AF_INET)
+
 
 def meeting(check: Callable[[Datagrams, Wire, Datagrams, list[Letter], Counters], None]) -> None:
     async def scenario() -> None:
@@ -45,6 +50,16 @@ def test_a_letter_arrives_with_its_cards():
         receiver.datagram_received(wire.sent[0], None)
         assert got == [Letter(TWO.node, CARD_ONE, 1, (CARD_ONE,), b"message")]
         assert counters.bad_datagrams == 0
+
+    meeting(check)
+
+
+def test_an_address_of_the_other_family_goes_by_tcp():
+    """Not every loop says that nothing went out."""
+
+    def check(sender, wire, receiver, got, counters):
+        assert not sender.send(make_card(TWO, "::1", 5, True, 2), CARD_ONE, 1, [], b"message")
+        assert wire.sent == []
 
     meeting(check)
 

@@ -1,8 +1,10 @@
-"""Mistakes of an overlay, perhaps because of what a peer told it, do not stop a node."""
+"""Mistakes of an overlay, perhaps because of what a peer told it, and a full disk do not stop a
+node."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.maintenance import Leave
 from orbweaver.net import host as host_module
 from tests.net.arena import arena
-from tests.net.live import until
+from tests.net.live import make_node, until
 
 
 @pytest.mark.parametrize("overlay", ["spidercast", "vitis"])
@@ -42,7 +44,7 @@ def test_a_timer_that_fails_is_set_again(overlay: str) -> None:
 
 def test_a_message_that_cannot_be_sent_takes_no_other_along() -> None:
     async def scenario() -> None:
-        async with arena(frame_bytes_max=4096) as ring:
+        async with arena(frame_bytes_max=4096, payload_bytes_max=3000) as ring:
             inside = ring.victim.host
             friend = ring.friend.host.me
             heard: list[Any] = []
@@ -64,5 +66,48 @@ def test_a_message_that_cannot_be_sent_takes_no_other_along() -> None:
             assert said.count("message too large") == 1
             ring.logs.lines.clear()
             await ring.check()
+
+    asyncio.run(scenario())
+
+
+def test_a_full_disk_stops_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    async def scenario() -> None:
+        async with arena() as ring:
+            inside = ring.victim
+            asked: list[float] = []
+            monkeypatch.setattr(inside.host.peers, "look_after", lambda: asked.append(1))
+            with monkeypatch.context() as disk:
+                disk.setattr(inside._log, "flush", full)
+                disk.setattr(inside._log, "remember_peers", full)
+                disk.setattr(inside._log, "remember_subscription", full)
+                await until(lambda: len(asked) >= 2)
+                with pytest.raises(OSError, match="no space"):
+                    await inside.subscribe("weather")
+            reader = await inside.subscribe("weather")
+            await until(lambda: "weather" in inside.host.interest)
+            await ring.friend.publish("weather", "fine")
+            assert (await reader.next(20)).payload == b"fine"
+
+    asyncio.run(scenario())
+
+
+def test_a_node_stops_though_the_disk_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    async def scenario() -> None:
+        async with make_node() as other:
+            await other.subscribe("news")
+            node = make_node(join=[other.address])
+            await node.start()
+            await node.subscribe("news")
+            await until(lambda: bool(other.neighbours()))
+            monkeypatch.setattr(node._log, "remember_peers", full)
+            with pytest.raises(OSError, match="no space"):
+                await node.stop()
+            await until(lambda: not other.neighbours())
 
     asyncio.run(scenario())

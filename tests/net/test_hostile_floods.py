@@ -212,8 +212,7 @@ def test_a_neighbour_that_does_not_read(overlay: str) -> None:
                     if published % 20 == 0:
                         await asyncio.sleep(0.01)
             assert published >= 500
-            assert largest <= MB
-            assert ring.counters.dropped_data > 0
+            assert MB // 8 < largest <= MB, "what is waited for, and what there is room for"
             await ring.check(20)
             await until(lambda: ring.victim.host.peers.known(attacker.me) is None)
 

@@ -112,6 +112,39 @@ def test_parts_that_lost_sight_of_each_other_find_together():
     asyncio.run(scenario())
 
 
+def test_everybody_who_publishes_waits():
+    """Not only who happens to be the one after many, and large events count for more."""
+
+    async def scenario():
+        count, payload = 1500, b"x" * 20_000
+        async with nodes(2, topics=["news"], queue_bytes=4 << 20) as made:
+            reader = await made[1].subscribe("news", buffer=count)
+            await asyncio.gather(*(made[0].publish("news", payload) for _ in range(count)))
+            await until(lambda: len(reader) == count)
+            assert made[0].counters.dropped_data == 0
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("addresses", [["127.0.0.2", "127.0.0.1"], ["127.0.0.1", "127.0.0.2"]])
+def test_a_name_with_several_addresses(addresses, monkeypatch):
+    async def scenario():
+        async with make_node(listen="127.0.0.1:0") as one, make_node() as two:
+            port = int(one.address.rpartition(":")[2])
+
+            async def getaddrinfo(host, port, **_):
+                return [(0, 0, 0, "", (address, port)) for address in addresses]
+
+            peers = two._running().peers
+            with monkeypatch.context() as patched:
+                patched.setattr(peers._loop, "getaddrinfo", getaddrinfo)
+                met = await peers.call("both.invalid", port)
+            assert met is not None
+            assert list(peers._all) == [met]
+
+    asyncio.run(scenario())
+
+
 def test_publishing_waits_for_a_slow_neighbour_and_loses_nothing():
     async def scenario():
         count, payload = 3000, b"x" * 2000

@@ -216,6 +216,7 @@ def test_misuse_is_told():
         ({"params": {"ks": 1}}, "parameter"),
         ({"queue_messages": 0}, "queue_messages"),
         ({"window_s": 1000, "replay_s": 900}, "lower window_s"),
+        ({"payload_bytes_max": 8 << 20}, "raise frame_bytes_max"),
         ({"publishers": {"a/#/b": []}}, "a/#/b"),
         ({"publishers": {"a": ["xyz"]}}, "keys show"),
     ],

@@ -20,9 +20,15 @@ TRIES = 3
 """An answer may be lost, and the way be found a moment later than the word."""
 
 
+LIFE = 1000
+"""Versions grow by one with each change of interest, and with a new start by the milliseconds
+since the last: fewer than this is the same life."""
+
+
 class Loss(NamedTuple):
     cycle: int
-    now_ms: int
+    version: int
+    """That it had, or the time if that is not known."""
     tasks: tuple[int, ...]
     """That had the link."""
     tries: int = TRIES
@@ -34,8 +40,9 @@ class Missed:
         self._losses: dict[NodeId, Loss] = {}
 
     def lost(self, peer: NodeId, now_ms: int, tasks: tuple[int, ...]) -> None:
+        known = self._view.newest(peer)
         self._losses.pop(peer, None)
-        self._losses[peer] = Loss(self._view.cycle, now_ms, tasks)
+        self._losses[peer] = Loss(self._view.cycle, known[0].version if known else now_ms, tasks)
         if len(self._losses) > MISSED_MAX:
             del self._losses[next(iter(self._losses))]
 
@@ -48,7 +55,7 @@ class Missed:
             if known is None or known[1] <= loss.cycle:
                 continue
             del self._losses[peer]
-            if known[0].version <= loss.now_ms:
+            if known[0].version < loss.version + LIFE:
                 found.append((peer, loss.tasks))
                 if loss.tries > 1:
                     again = loss._replace(cycle=self._view.cycle, tries=loss.tries - 1)

@@ -33,8 +33,8 @@ as seen. With all of them somebody who publishes with many gaps could make quest
 large to be read."""
 ANSWER_BYTES = 1 << 20
 """Given in answer to one question; who lacks more asks again at once."""
-ANSWER_EVENTS_AGAIN = 50
-"""So many events in one answer mean that there is probably more."""
+MUCH_EVENTS, MUCH_BYTES = 50, ANSWER_BYTES // 2
+"""So many events in one answer, or bytes of them, mean that there is probably more."""
 FRESH_MS = 1000
 """Younger events may still be on their way, and are not given."""
 ASK_S_MIN = 0.2
@@ -65,21 +65,30 @@ class CatchUp:
         self._asked: dict[NodeId, float] = {}
         self._answered: dict[NodeId, float] = {}
         """From when on they may ask again."""
-        self._got: dict[NodeId, int] = {}
+        self._got: dict[NodeId, tuple[int, int]] = {}
+        """Events and bytes in answer to the last question."""
+        self._telling: set[NodeId] = set()
+        """Whose answers have come since we last looked."""
+
+    def go_on(self) -> None:
+        """Ask those again who had much to tell, once they have told it. This is looked at
+        often: a window may be emptying while we wait."""
+        telling, self._telling = self._telling, set()
+        for node, (events, size) in list(self._got.items()):
+            if node not in telling and (events >= MUCH_EVENTS or size >= MUCH_BYTES):
+                del self._got[node]
+                self.ask(node)
 
     def step(self) -> None:
-        """Ask one neighbour, and those again who had much to tell."""
+        """Ask one neighbour."""
         now = self._now()
         for times in (self._asked, self._answered):
             for node in [n for n, at in times.items() if now - at > ASKED_S]:
                 del times[node]
-        much = [node for node, got in self._got.items() if got >= ANSWER_EVENTS_AGAIN]
-        self._got.clear()
+                self._got.pop(node, None)
         links = list(self._host.links())
         if links:
-            much.append(pick(self._chance, links))
-        for node in dict.fromkeys(much):
-            self.ask(node)
+            self.ask(pick(self._chance, links))
 
     def ask(self, node: NodeId) -> None:
         peer = self._host.peers.known(node)
@@ -102,6 +111,7 @@ class CatchUp:
             )
             wanted.append(Wanted(topic, age_ms_max, have))
         self._asked[node] = self._now()
+        self._got.pop(node, None)
         peer.connection.say(Ask(tuple(wanted)))
 
     def on_ask(self, connection: Connection, message: Ask) -> None:
@@ -150,7 +160,9 @@ class CatchUp:
             if wrong:
                 connection.strike(wrong)
             return
-        self._got[peer] = self._got.get(peer, 0) + 1
+        events, size = self._got.get(peer, (0, 0))
+        self._got[peer] = (events + 1, size + len(message.payload))
+        self._telling.add(peer)
         self._deliver(Carrier(event, 1, message.age_ms))
 
     def _answer(self, connection: Connection, event: Event, age_ms: int) -> list[bytes]:

@@ -11,6 +11,7 @@ where TLS is on, there are none.
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from ipaddress import ip_address
@@ -43,12 +44,13 @@ class Letter(msgspec.Struct, frozen=True, array_like=True):
 
 
 @lru_cache(KNOWN_MAX)
-def _is_literal(host: str) -> bool:
+def _family(host: str) -> socket.AddressFamily | None:
+    """Of an address; None for a name."""
     try:
-        ip_address(host)
+        version = ip_address(host).version
     except ValueError:
-        return False
-    return True
+        return None
+    return socket.AF_INET if version == 4 else socket.AF_INET6
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -72,9 +74,11 @@ class Datagrams(asyncio.DatagramProtocol):
         self._bucket = Bucket(PER_S, PER_S, self._loop.time())
         self._stamps: dict[NodeId, int] = {}
         self._transport: asyncio.DatagramTransport | None = None
+        self._own_family: int | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.DatagramTransport, transport)
+        self._own_family = transport.get_extra_info("socket").family
 
     def send(self, to: Card, mine: Card, stamp: int, cards: Iterable[Card], message: bytes) -> bool:
         """False if it does not fit."""
@@ -83,12 +87,14 @@ class Datagrams(asyncio.DatagramProtocol):
         body = _encode(Letter(to.node, mine, stamp, tuple(cards), message))
         if SIGNATURE_BYTES + len(body) > SIZE_MAX:
             return False
-        if not _is_literal(to.host):
-            return False  # looking up a name would stop everything else meanwhile
+        # Looking up a name would stop everything else meanwhile. To an address of the other
+        # family nothing goes out, and not every loop says so.
+        if _family(to.host) != self._own_family:
+            return False
         signature = self._identity.sign(self._purpose + body)
         try:
             self._transport.sendto(signature + body, (to.host, to.port))
-        except (OSError, ValueError):  # an address of another family, say
+        except (OSError, ValueError):
             return False
         self._counters.datagrams_out += 1
         return True

@@ -48,6 +48,8 @@ JOIN_S = 5.0
 """How long a node waits for an answer before it starts alone."""
 BURST = 256
 """Events published without a pause; then what is waiting is written first."""
+BURST_BYTES = 1 << 12
+"""A large one counts as several: one more for each so many bytes."""
 BACKLOG_MAX = 1024
 """Events that neighbours were told of and may not have taken before publishing waits."""
 CATCH_UP_S = 0.25
@@ -85,6 +87,7 @@ class NetworkNode:
         self._identity = open_identity(settings)
         self._readers = Readers(self._first_reader, self._last_reader, self._note_missed)
         self._burst = 0
+        self._gate = asyncio.Lock()
         self._room: asyncio.Future[None] | None = None
         self._started_at = 0.0
         self._upkeep: Upkeep | None = None
@@ -149,11 +152,13 @@ class NetworkNode:
             await self._admin.close()
             self._admin = None
         if self._host is not None and not self._stopped:
-            if self._upkeep is not None:
-                self._upkeep.save_peers()
-            await self._host.stop()
-            self._log.close()
-            self._stopped = True
+            try:
+                if self._upkeep is not None:
+                    self._upkeep.save_peers()
+            finally:  # the disk may be full
+                await self._host.stop()
+                self._stopped = True
+                self._log.close()
 
     async def __aenter__(self) -> NetworkNode:
         try:
@@ -210,9 +215,12 @@ class NetworkNode:
             host.interest[topic] = None
             if host.recorder is not None:
                 host.recorder.interest(topic, "publish")
-        self._burst += 1
         if self._burst >= BURST:
-            await self._breathe(host)
+            # All wait, whoever publishes, and in the order in which they came.
+            async with self._gate:
+                if self._burst >= BURST:
+                    await self._breathe(host)
+        self._burst += 1 + len(payload) // BURST_BYTES
         event, reach = host.publish(topic, payload)
         if host.recorder is not None:
             host.recorder.published(event)
@@ -331,12 +339,13 @@ class NetworkNode:
     def _last_reader(self, topic: Topic) -> None:
         host = self._running()
         host.interest.pop(topic, None)
-        self._log.forget_subscription(topic)
-        self._log.drop_topic(topic)
         host.tick()
         if host.recorder is not None:
             host.recorder.interest(topic, "unsubscribe")
         host.overlay.unsubscribe(topic)
+        # Last, since the disk may be full.
+        self._log.forget_subscription(topic)
+        self._log.drop_topic(topic)
 
     def _note_missed(self) -> None:
         self._running().counters.missed += 1
@@ -344,7 +353,6 @@ class NetworkNode:
     # -- back-pressure
 
     async def _breathe(self, host: Host) -> None:
-        self._burst = 0
         await asyncio.sleep(0)  # what has been published is written now
         while self.settings.when_full == "wait" and (
             host.outgoing.crowded() or host.overlay.backlog() > BACKLOG_MAX
@@ -352,6 +360,7 @@ class NetworkNode:
             if self._room is None:
                 self._room = asyncio.get_running_loop().create_future()
             await asyncio.wait([self._room], timeout=ROOM_S)
+        self._burst = 0
 
     def _on_room(self) -> None:
         room, self._room = self._room, None

@@ -137,46 +137,51 @@ class Peers:
     ) -> Connection | None:
         """Open a connection to an address; None if nobody answers, another than expected does
         or we do not agree, and `explain` is told why."""
-        settings = self._owner.settings
-        made: Connection | None = None
+        made: list[Connection] = []
 
         def factory() -> Connection:
-            nonlocal made
-            made = Connection(self._owner, ours=True, expected=expected)
-            self._all[made] = None
-            return made
+            made.append(Connection(self._owner, ours=True, expected=expected))
+            self._all[made[-1]] = None
+            return made[-1]
 
+        connected = False
         try:
-            async with asyncio.timeout(settings.connect_s):
-                await self._connect(factory, host, port)
+            await self._connect(factory, host, port)
+            connected = True
         except (OSError, TimeoutError, ValueError) as error:  # the last: an impossible name
             self._owner.counters.dials_failed += 1
-            if made is not None:
-                self._all.pop(made, None)
             explain(_why(error))
             return None
-        assert made is not None
+        finally:  # of several addresses, those where it did not work
+            for failed in made[:-1] if connected else made:
+                self._all.pop(failed, None)
+        connection = made[-1]
         self._owner.counters.connections_out += 1
-        if await made.settled:
-            assert made.card is not None
-            self.doubts.found(made.card, self._loop.time())
-            return made
-        explain(made.reason or "it hung up at once; does one of the two run TLS?")
+        if await connection.settled:
+            assert connection.card is not None
+            self.doubts.found(connection.card, self._loop.time())
+            return connection
+        explain(connection.reason or "it hung up at once; does one of the two run TLS?")
         return None
 
     async def _connect(self, factory: Callable[[], Connection], host: str, port: int) -> None:
+        """At the first address that answers. Each has its share of the time: one that is silent
+        must not take it all."""
+        patience_s = self._owner.settings.connect_s
         # The name is looked up apart. As a part of create_connection a lookup goes on when
         # nobody waits for it any more, and complains if it fails then.
-        found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        async with asyncio.timeout(patience_s):
+            found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         addresses = [str(sockaddr[0]) for *_, sockaddr in found]
         name = host if self._tls is not None else None
         for address in addresses:
             try:
-                await self._loop.create_connection(
-                    factory, address, port, ssl=self._tls, server_hostname=name
-                )
+                async with asyncio.timeout(patience_s / len(addresses)):
+                    await self._loop.create_connection(
+                        factory, address, port, ssl=self._tls, server_hostname=name
+                    )
                 return
-            except OSError:
+            except (OSError, TimeoutError):
                 if address == addresses[-1]:
                     raise
 
@@ -294,7 +299,8 @@ class Peers:
                 log.info("peer lost", peer=f"{peer.node:016x}")
         self._owner.counters.dropped_unreachable += len(peer.queue)
         peer.queue.clear()
-        self._peers.pop(peer.node, None)
+        if self._peers.get(peer.node) is peer:
+            del self._peers[peer.node]
         # Not at once: an overlay may be in the middle of sending to it.
         self._loop.call_soon(self._lost, peer.node)
 

@@ -43,11 +43,11 @@ class Readers:
         shared = topic in self._readers
         order = _order(log, topic, past=since < now, shared=shared) if ordered else None
         subscription = Subscription(topic, buffer, order, self._remove, self._missed)
-        known = self._readers.setdefault(topic, [])
-        known.append(subscription)
+        if not shared:
+            log.remember_subscription(topic, since)  # first: the disk may be full
+        self._readers.setdefault(topic, []).append(subscription)
         self.since[topic] = min(since, self.since.get(topic, since))
-        if len(known) == 1:
-            log.remember_subscription(topic, since)
+        if not shared:
             self._first(topic)
         return subscription
 

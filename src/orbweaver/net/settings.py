@@ -15,6 +15,10 @@ from orbweaver.core.params import Params, build
 PORT = 7700
 
 
+EVENT_BYTES = 1024
+"""What an event takes in a frame besides its payload, at most."""
+
+
 class Settings(Params, frozen=True):
     overlay: Annotated[str, Meta(description="the overlay, by name")] = "spidercast"
     params: Annotated[dict[str, Any], Meta(description="parameters of the overlay, by name")] = {}
@@ -146,6 +150,11 @@ def make_settings(settings: Mapping[str, Any]) -> Settings:
         raise UsageError(
             f"window_s={made.window_s:g} keeps events for longer than anybody would take them "
             f"(replay_s={made.replay_s:g}); lower window_s, or raise replay_s at all nodes"
+        )
+    if made.payload_bytes_max + EVENT_BYTES > made.frame_bytes_max:
+        raise UsageError(
+            f"an event of payload_bytes_max={made.payload_bytes_max} does not fit into a frame: "
+            f"raise frame_bytes_max={made.frame_bytes_max} at all nodes"
         )
     return made
 

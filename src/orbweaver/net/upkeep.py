@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 
 import msgspec
 import structlog
@@ -14,13 +15,14 @@ from orbweaver.net.cards import Card
 from orbweaver.net.catchup import CatchUp
 from orbweaver.net.eventlog import EventLog
 from orbweaver.net.host import Host
+from orbweaver.net.limits import Sparing
 from orbweaver.net.readers import Readers
 
 EVERY_S = 0.25
 ALONE_S = 1.0
 """How often a node that is connected with nobody looks for others."""
 
-log = structlog.get_logger()
+_logger = structlog.get_logger()
 
 
 class Upkeep:
@@ -35,36 +37,55 @@ class Upkeep:
         self._bootstrap = bootstrap
         self._catch_up_s = host.settings.catch_up_s / tempo
         self._rejoin_s = host.settings.rejoin_s / tempo
+        self._complaints = Sparing(_logger)
 
     async def run(self) -> None:
         """Until it is cancelled."""
         host, loop = self._host, asyncio.get_running_loop()
         second = catch_up = rejoin = loop.time()
-        while True:
-            await asyncio.sleep(EVERY_S)
-            now = loop.time()
-            try:
-                host.tick()
-                self._readers.expire(host.now())
-                self._log.flush()
+        looking: asyncio.Task[None] | None = None
+        try:
+            while True:
+                await asyncio.sleep(EVERY_S)
+                now = loop.time()
+                self._do(host.tick)
+                self._do(self._readers.expire, host.now())
+                self._do(self._log.flush)
                 if host.recorder is not None:
-                    host.recorder.flush()
+                    self._do(host.recorder.flush)
+                self._do(self._catch_up.go_on)
                 if now - second >= 1.0:
                     second = now
-                    host.peers.look_after()
-                    host.note()
-                    self._log.expire(host.now())
+                    self._do(host.peers.look_after)
+                    self._do(host.note)
+                    self._do(self._log.expire, host.now())
                 if now - catch_up >= self._catch_up_s:
                     catch_up = now
-                    self._catch_up.step()
+                    self._do(self._catch_up.step)
                 alone = not host.peers.connected()
                 if now - rejoin >= (min(self._rejoin_s, ALONE_S) if alone else self._rejoin_s):
                     rejoin = now
-                    self.save_peers()
-                    await self._bootstrap.look_around()
-            except Exception:
-                # A full disk, or a mistake of ours; the node serves its peers all the same.
-                log.exception("upkeep failed")
+                    self._do(self.save_peers)
+                    # Calling takes seconds where nobody answers; all else goes on meanwhile.
+                    if looking is None or looking.done():
+                        looking = loop.create_task(self._look_around())
+        finally:
+            if looking is not None:
+                looking.cancel()
+                await asyncio.gather(looking, return_exceptions=True)
+
+    def _do(self, action: Callable[..., None], *arguments: int) -> None:
+        """A full disk, or a mistake of ours, must not keep the node from all the rest."""
+        try:
+            action(*arguments)
+        except Exception:
+            self._complaints.exception("upkeep failed", of=action.__qualname__)
+
+    async def _look_around(self) -> None:
+        try:
+            await self._bootstrap.look_around()
+        except Exception:
+            self._complaints.exception("upkeep failed", of="look_around")
 
     def save_peers(self) -> None:
         cards = self._host.book.cards()
