@@ -16,7 +16,7 @@ from orbweaver.overlays.catalog import OVERLAYS
 from orbweaver.records.schema import TABLES
 from orbweaver.report.comparison import woven
 from orbweaver.workload import scenario
-from orbweaver.workload.popularity import BUCKETS, BUCKETS_MEANING, LAWS
+from orbweaver.workload.popularity import GROUPED, LAWS
 
 PARTS = {
     "[workload]": "WorkloadSpec",
@@ -54,8 +54,7 @@ def reference() -> str:
             )
         lines.append("")
     lines += ["## Popularity laws", "", "| law | meaning |", "|---|---|"]
-    laws = LAWS | {BUCKETS: BUCKETS_MEANING}
-    lines += [f"| `{law}` | {meaning} |" for law, meaning in laws.items()]
+    lines += [f"| `{law}` | {meaning} |" for law, meaning in (LAWS | GROUPED).items()]
     lines += scenario_files()
     lines += ["", "## Metrics", "", "| metric | meaning |", "|---|---|"]
     lines += [f"| `{key}` | {meaning} |" for key, meaning in MEANING.items()]

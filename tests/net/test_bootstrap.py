@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import socket
 
+import pytest
+
+from orbweaver.net.bootstrap import Bootstrap
 from tests.net.live import make_node
 
 
@@ -94,5 +97,19 @@ def test_drain_waits_until_neighbours_have_read() -> None:
                 raise AssertionError("nobody has read it")
             await node.drain(20)
             assert first.counters.delivered == 1
+
+    asyncio.run(main())
+
+
+def test_a_start_that_is_given_up_calls_nobody_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unanswered(*_: object) -> None:
+        await asyncio.sleep(60)
+
+    async def main() -> None:
+        monkeypatch.setattr(Bootstrap, "_call", unanswered)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.3), make_node(join=["127.0.0.1:1"]):
+                pass
+        assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(main())

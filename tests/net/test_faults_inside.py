@@ -70,10 +70,12 @@ def test_a_message_that_cannot_be_sent_takes_no_other_along() -> None:
     asyncio.run(scenario())
 
 
-def test_a_full_disk_stops_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any) -> None:
-        raise OSError(errno.ENOSPC, "no space left on device")
+def full(*_: Any) -> None:
+    """In place of what writes to the disk."""
+    raise OSError(errno.ENOSPC, "no space left on device")
 
+
+def test_a_full_disk_stops_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         async with arena() as ring:
             inside = ring.victim
@@ -95,9 +97,6 @@ def test_a_full_disk_stops_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_node_stops_though_the_disk_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any) -> None:
-        raise OSError(errno.ENOSPC, "no space left on device")
-
     async def scenario() -> None:
         async with make_node() as other:
             await other.subscribe("news")

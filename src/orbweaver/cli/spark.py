@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from orbweaver.cli.terminal import err
-from orbweaver.core.errors import UsageError
+from orbweaver.core.errors import LAB, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,9 +20,7 @@ def lab_imports() -> Iterator[None]:
     try:
         yield
     except ImportError:
-        raise UsageError(
-            "this needs the lab install: pip install '.[lab]' in the repository"
-        ) from None
+        raise UsageError(f"this needs {LAB}") from None
 
 
 def start_spark(master: str | None, command: str) -> SparkSession:

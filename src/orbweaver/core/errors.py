@@ -14,6 +14,10 @@ class UsageError(OrbweaverError):
     """The caller, a file or an option is wrong; the message says what to change."""
 
 
+LAB = "the lab install: pip install '.[lab]' in the repository"
+"""What a lean install lacks, for the errors of those who need it."""
+
+
 class ProtocolError(OrbweaverError):
     """A peer sent something that no correct peer sends. Hosts count it and drop it."""
 

@@ -43,17 +43,19 @@ class Bootstrap:
         found: list[NodeId] = []
         calls = [asyncio.create_task(self._call(address)) for address in self._addresses]
         if calls:
-            done, _ = await asyncio.wait(
-                calls, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED
-            )
-            if len(done) < len(calls):
-                await asyncio.wait(
-                    calls, timeout=GRACE_S if any(map(_result, done)) else patience_s
+            try:
+                done, _ = await asyncio.wait(
+                    calls, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED
                 )
-            found = [node for call in calls if (node := _result(call)) is not None]
-            for call in calls:
-                call.cancel()
-            await asyncio.gather(*calls, return_exceptions=True)
+                if len(done) < len(calls):
+                    await asyncio.wait(
+                        calls, timeout=GRACE_S if any(map(_result, done)) else patience_s
+                    )
+                found = [node for call in calls if (node := _result(call)) is not None]
+            finally:  # nobody is called for a node whose start was given up
+                for call in calls:
+                    call.cancel()
+                await asyncio.gather(*calls, return_exceptions=True)
             if not found and self.unanswered:
                 log.warning("nobody lets us in yet", **self.unanswered)
         remembered = [card.node for card in self._host.book.cards()]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 
-from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, ProcessCollector
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, PROCESS_COLLECTOR, CollectorRegistry
 from prometheus_client import generate_latest as _text
 from prometheus_client.metrics_core import (
     CounterMetricFamily,
@@ -68,12 +68,12 @@ class NodeCollector(Collector):
 
 
 class Metrics:
-    """A registry of its own: several nodes may live in one process."""
+    """Collectors of its own: several nodes may live in one process."""
 
     def __init__(self, counters: Counters, status: Callable[[], Status]) -> None:
-        self._registry = CollectorRegistry()
-        self._registry.register(NodeCollector(counters, status))
-        ProcessCollector(registry=self._registry)
+        self._collectors = CollectorRegistry()
+        self._collectors.register(NodeCollector(counters, status))
+        self._collectors.register(PROCESS_COLLECTOR)
 
     def page(self) -> bytes:
-        return _text(self._registry)
+        return _text(self._collectors)

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from orbweaver.core.errors import UsageError
+from orbweaver.core.errors import LAB, UsageError
 from orbweaver.records.files import whole_folder
 from orbweaver.records.recorder import Records, Table
 from orbweaver.records.schema import TABLES
@@ -32,9 +32,7 @@ def write_records(
     """`about` is what else is to be known of the run; plain values."""
     writer = {"parquet": _write_parquet, "csv": _write_csv, "jsonl": _write_jsonl}[format]
     if format == "parquet" and not find_spec("pyarrow"):
-        raise UsageError(
-            "writing Parquet needs the lab install: pip install '.[lab]' in the repository"
-        )
+        raise UsageError(f"writing Parquet needs {LAB}")
     with whole_folder(folder) as target:
         for name, table in records.tables.items():
             writer(table, target / f"{name}.{format}")

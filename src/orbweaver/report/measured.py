@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from orbweaver.core.errors import UsageError
+from orbweaver.core.errors import LAB, UsageError
 from orbweaver.study.claims import gather
 from orbweaver.study.run import Result
 
@@ -56,9 +56,7 @@ def _read(folder: Path, name: str, columns: list[str], rows: Any = None) -> list
     try:
         import pyarrow.parquet as pq
     except ImportError:
-        raise UsageError(
-            "this needs the lab install: pip install '.[lab]' in the repository"
-        ) from None
+        raise UsageError(f"this needs {LAB}") from None
     if not (folder / name).is_dir():
         raise UsageError(f"{folder} has no table '{name}'; 'orbweaver measure' makes one")
     found: list[dict[str, Any]] = pq.read_table(

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from orbweaver.core.errors import UsageError
+from orbweaver.core.errors import LAB, UsageError
 from orbweaver.metrics.snapshot import Snapshot
 
 COLOURS = ("#2a6f97", "#e07a5f", "#81b29a", "#9d6b9e", "#c9a227", "#5c677d", "#d1495b")
@@ -21,9 +21,7 @@ def draw(paint: Callable[[Any], None], width: float = 5.2, height: float = 3.3) 
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError:
-        raise UsageError(
-            "plots need the lab install: pip install '.[lab]' in the repository"
-        ) from None
+        raise UsageError(f"plots need {LAB}") from None
     style: Any = {
         "svg.hashsalt": "orbweaver",
         "font.family": "sans-serif",

@@ -15,8 +15,11 @@ LAWS = {
 }
 
 
-BUCKETS = "buckets:GROUPS:TAKEN"
-BUCKETS_MEANING = "topics in equal groups, each node takes all of its own from so many (Vitis IV-A)"
+GROUPED = {
+    "buckets:GROUPS:TAKEN": "topics in equal groups, each node takes its own from so many of them "
+    "(Vitis IV-A)",
+}
+"""Laws of what one node wants together, rather than of each topic by itself."""
 
 
 def weights(law: str, topics: int, what: str = "popularity") -> list[float]:

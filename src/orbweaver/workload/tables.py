@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from orbweaver.core.errors import UsageError
+from orbweaver.core.errors import LAB, UsageError
 
 Row = tuple[int, tuple[str, ...]]
 """The line in the file, and the cells asked for."""
@@ -100,9 +100,7 @@ def _open_parquet(path: Path) -> Any:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise UsageError(
-            f"{path}: reading Parquet needs the lab install: pip install '.[lab]' in the repository"
-        ) from None
+        raise UsageError(f"{path}: reading Parquet needs {LAB}") from None
     try:
         return pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:
