@@ -8,7 +8,10 @@ nodes as they like, and must not push out those that others told of.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache
+from ipaddress import ip_address
 
 import msgspec
 
@@ -44,6 +47,16 @@ class Card(msgspec.Struct, frozen=True, array_like=True):
 
 def join_address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+@lru_cache(4096)
+def family(host: str) -> socket.AddressFamily | None:
+    """Of an address; None for a name, which has to be looked up first."""
+    try:
+        version = ip_address(host).version
+    except ValueError:
+        return None
+    return socket.AF_INET if version == 4 else socket.AF_INET6
 
 
 def make_card(identity: Identity, host: str, port: int, udp: bool, version: int) -> Card:

@@ -11,17 +11,14 @@ where TLS is on, there are none.
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Callable, Iterable
-from functools import lru_cache
-from ipaddress import ip_address
 from typing import cast
 
 import msgspec
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId
-from orbweaver.net.cards import Card
+from orbweaver.net.cards import Card, family
 from orbweaver.net.counters import Counters
 from orbweaver.net.identity import SIGNATURE_BYTES, Identity, verify
 from orbweaver.net.limits import Bucket
@@ -31,7 +28,6 @@ SIZE_MAX = 1200
 PER_S = 2000.0
 """Datagrams looked at in a second, from everybody together: each costs a signature."""
 SENDERS_MAX = 4096
-KNOWN_MAX = 4096
 
 
 class Letter(msgspec.Struct, frozen=True, array_like=True):
@@ -41,16 +37,6 @@ class Letter(msgspec.Struct, frozen=True, array_like=True):
     stamp: int
     cards: tuple[Card, ...]
     message: bytes
-
-
-@lru_cache(KNOWN_MAX)
-def _family(host: str) -> socket.AddressFamily | None:
-    """Of an address; None for a name."""
-    try:
-        version = ip_address(host).version
-    except ValueError:
-        return None
-    return socket.AF_INET if version == 4 else socket.AF_INET6
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -89,7 +75,7 @@ class Datagrams(asyncio.DatagramProtocol):
             return False
         # Looking up a name would stop everything else meanwhile. To an address of the other
         # family nothing goes out, and not every loop says so.
-        if _family(to.host) != self._own_family:
+        if family(to.host) != self._own_family:
             return False
         signature = self._identity.sign(self._purpose + body)
         try:

@@ -21,7 +21,7 @@ import structlog
 
 from orbweaver.core.ids import NodeId
 from orbweaver.net.absences import Absences
-from orbweaver.net.cards import AddressBook, Card
+from orbweaver.net.cards import AddressBook, Card, family
 from orbweaver.net.connection import Connection, Owner
 from orbweaver.net.doubts import Doubts
 from orbweaver.net.limits import Bucket
@@ -168,11 +168,13 @@ class Peers:
         """At the first address that answers. Each has its share of the time: one that is silent
         must not take it all."""
         patience_s = self._owner.settings.connect_s
-        # The name is looked up apart. As a part of create_connection a lookup goes on when
-        # nobody waits for it any more, and complains if it fails then.
-        async with asyncio.timeout(patience_s):
-            found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = [str(sockaddr[0]) for *_, sockaddr in found]
+        addresses = [host]
+        if family(host) is None:
+            # A name is looked up apart. As a part of create_connection a lookup goes on when
+            # nobody waits for it any more, and complains if it fails then.
+            async with asyncio.timeout(patience_s):
+                found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            addresses = [str(sockaddr[0]) for *_, sockaddr in found]
         name = host if self._tls is not None else None
         for address in addresses:
             try:
