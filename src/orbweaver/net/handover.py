@@ -3,19 +3,23 @@
 A node that stays need not ask; what nobody has taken yet is in its window. One that leaves
 takes its window along. It may go when each of its events has been read by a neighbour, who
 passes it on from then. That an event was queued or written proves nothing. Three things
-together do: it was sent to a peer, the peer was asked for a sign of life after it, and the
-peer, who reads in order, has answered. Besides, a neighbour that catches up says what it has.
+together do: it was written to a connection, the peer was asked for a sign of life on the same
+one, and the peer, who reads in order, has answered. Besides, a neighbour that catches up says
+what it has.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import cast
 
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Carrier, Message
+from orbweaver.core.messages import Carrier
 from orbweaver.net.connection import Connection
 from orbweaver.net.frames import Answer, Ask
 from orbweaver.net.node import NetworkNode, Receipt
+from orbweaver.net.outqueue import Parcel
 from orbweaver.net.seen import has
 
 LOOK_S = 0.01
@@ -33,16 +37,13 @@ class Handover:
         self._epoch = 0
         self._loose: dict[Key, None] = {}
         """Events that nobody is known to have."""
-        self._sent: dict[NodeId, list[Key]] = {}
-        """What went to a peer since it was last asked for a sign of life."""
-        self._asked: list[tuple[Connection, int, NodeId, list[Key]]] = []
-        self._looking = False
-        """About to ask."""
+        self._asked: list[tuple[Connection, int, list[Key]]] = []
+        """What was written, and the number of the sign of life asked for after it."""
         self.takers: set[NodeId] = set()
         """Neighbours that have read an event of ours."""
-        self._send, self._control = host.send, host.on_control
-        host.send = self._on_send
+        self._control = host.on_control
         host.on_control = self._on_control
+        host.outgoing.on_written = self._on_written
 
     @property
     def loose(self) -> int:
@@ -69,37 +70,25 @@ class Handover:
 
     # -- inside
 
-    def _on_send(self, to: NodeId, message: Message) -> None:
-        if isinstance(message, Carrier) and message.event.publisher == self._host.me:
-            self._sent.setdefault(to, []).append((message.event.topic, message.event.seq))
-            self._send(to, message)
-            if not self._looking:
-                # Right behind the event: a neighbour that leaves when it has what it wanted is
-                # still there for this question.
-                self._looking = True
-                asyncio.get_running_loop().call_soon(self._look)
-        else:
-            self._send(to, message)
+    def _on_written(self, connection: Connection, parcels: Sequence[Parcel]) -> None:
+        # Asked right behind the events: a neighbour that leaves when it has what it wanted is
+        # still there for this question.
+        carried = [cast(Carrier, p.message).event for p in parcels if p.message.carries]
+        ours = [(event.topic, event.seq) for event in carried if event.publisher == self._host.me]
+        if ours:
+            self._asked.append((connection, connection.ping(), ours))
 
     def _look(self) -> None:
-        self._looking = False
-        for node, keys in list(self._sent.items()):
-            peer = self._host.peers.known(node)
-            if peer is None:
-                del self._sent[node]  # given up: it has not read them
-            elif peer.connection is not None and peer.connection.open and not len(peer.queue):
-                self._asked.append((peer.connection, peer.connection.ping(), node, keys))
-                del self._sent[node]
         waiting = []
-        for connection, number, node, keys in self._asked:
+        for connection, number, keys in self._asked:
             if connection.pongs >= number:
-                self._taken(node, keys)
+                self._taken(connection, keys)
             elif connection.open:
-                waiting.append((connection, number, node, keys))
+                waiting.append((connection, number, keys))
         self._asked = waiting
 
     def _on_control(self, connection: Connection, message: Ask | Answer) -> None:
-        if isinstance(message, Ask) and connection.peer is not None and self._loose:
+        if isinstance(message, Ask) and self._loose:
             for wanted in message.wanted:
                 for position in wanted.have:
                     if (position.publisher, position.epoch) == (self._host.me, self._epoch):
@@ -108,11 +97,11 @@ class Handover:
                             for key in self._loose
                             if key[0] == wanted.topic and has(position.edges, key[1])
                         ]
-                        self._taken(connection.peer, held)
+                        self._taken(connection, held)
         self._control(connection, message)
 
-    def _taken(self, node: NodeId, keys: list[Key]) -> None:
+    def _taken(self, connection: Connection, keys: list[Key]) -> None:
         for key in keys:
             self._loose.pop(key, None)
-        if keys:
-            self.takers.add(node)
+        if keys and connection.peer is not None:
+            self.takers.add(connection.peer)

@@ -8,13 +8,15 @@ else one is opened first.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Message
+from orbweaver.net.connection import Connection
 from orbweaver.net.datagrams import Datagrams
 from orbweaver.net.frames import MESSAGES_HEADER
-from orbweaver.net.outqueue import wrap
+from orbweaver.net.outqueue import Parcel, wrap
 from orbweaver.net.packing import pack
 from orbweaver.net.peers import Peer
 
@@ -44,6 +46,7 @@ class Outgoing:
         self.datagrams: Datagrams | None = None
         self.reach = 0
         """Messages sent that carry or announce events."""
+        self.on_written: Callable[[Connection, Sequence[Parcel]], None] = lambda *written: None
 
     def send(self, to: NodeId, message: Message) -> None:
         parcel = self._last
@@ -88,6 +91,7 @@ class Outgoing:
                     host.recorder.sent(parcel.message, len(parcel.data or b""))
             connection.used = self._loop.time()
             connection.write(pack(parcels, connection, host.card_of))
+            self.on_written(connection, parcels)
         host.on_room()
 
     # -- how much waits
