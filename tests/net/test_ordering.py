@@ -60,8 +60,27 @@ def test_each_gap_is_waited_for_since_it_showed():
     order.offer(event(6), 2000)
     assert seqs(order.expire(WAIT)) == [2]
     assert order.due() == 1000 + WAIT
-    assert seqs(order.offer(event(3), 5500)) == [3, 4]
+    assert seqs(order.expire(1000 + WAIT)) == [4]
     assert order.due() == 2000 + WAIT
+
+
+def test_a_gap_that_is_being_filled_is_waited_for():
+    """Somebody catches up with much, while news come as well."""
+    order = started(100)
+    given_out = []
+    for seq in range(1, 100):
+        now = seq * WAIT // 2
+        given_out += seqs(order.expire(now)) + seqs(order.offer(event(seq), now))
+    assert given_out == list(range(1, 101))
+    assert (order.due(), order.skipped, order.late) == (None, 0, 0)
+
+
+def test_what_is_filled_before_a_gap_does_not_prolong_it_for_ever():
+    order = started(3, 5)
+    assert seqs(order.offer(event(1), 1000)) == [1]
+    assert order.due() == 1000 + WAIT
+    assert order.expire(999 + WAIT) == []
+    assert seqs(order.expire(1000 + WAIT)) == [3, 5]
 
 
 def test_a_gap_shows_by_any_later_event():
@@ -110,7 +129,7 @@ def test_zero_ends_the_wait_for_the_start():
     order.offer(event(1), 0)
     order.offer(event(3), 0)
     assert seqs(order.offer(event(0), 10)) == [0, 1]
-    assert order.due() == WAIT
+    assert order.due() == 10 + WAIT
 
 
 def test_nobody_has_to_wait_for_the_start():

@@ -1,7 +1,8 @@
 """Hold-back: events of each publisher on each topic, given out by their numbers.
 
 An event that came early waits for those before it, but for `wait_ms` at most after the first
-sign that they are missing; then they are skipped, and dropped should they come after all.
+sign that they are missing, or after the last of them that came: who catches up may take longer
+in all. Then they are skipped, and dropped should they come after all.
 
 Where a stream starts, nobody says. An event numbered 0 starts at once. With another number
 the stream may have begun long before the subscription, or the events before may be under way;
@@ -24,7 +25,7 @@ Key = tuple[NodeId, Topic]
 class Line:
     """What waits of one publisher on one topic."""
 
-    __slots__ = ("due", "epoch", "held", "next_seq")
+    __slots__ = ("due", "epoch", "filled", "held", "next_seq")
 
     def __init__(self, epoch: int, next_seq: int | None) -> None:
         self.epoch = epoch
@@ -33,6 +34,8 @@ class Line:
         self.held: dict[int, tuple[Carrier, int]] = {}
         """By number, with the time of arrival; in the order of arrival, so that the first one
         tells since when the others are missed."""
+        self.filled = 0
+        """When the number that was waited for last came while others were held."""
         self.due: int | None = None
 
 
@@ -126,6 +129,7 @@ class Ordered:
             line.next_seq = seq + 1
             if not held:
                 return
+            line.filled = now
             self._give_out(line, out)
         else:
             if seq not in held:
@@ -159,7 +163,8 @@ class Ordered:
         due = None
         if line.held:
             _, since = next(iter(line.held.values()))
-            due = since + (self._first_ms if line.next_seq is None else self._wait_ms)
+            wait_ms = self._first_ms if line.next_seq is None else self._wait_ms
+            due = max(since, line.filled) + wait_ms
         if due is not None and due != line.due:
             heappush(self._timers, (due, key))
         line.due = due
