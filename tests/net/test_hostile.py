@@ -22,7 +22,7 @@ from orbweaver.gossip.tasked_mesh import Heartbeat
 from orbweaver.gossip.tman import Exchange
 from orbweaver.net import peers
 from orbweaver.net.connection import STRIKES_MAX
-from orbweaver.net.frames import CONTROL, MESSAGES
+from orbweaver.net.frames import CONTROL, MESSAGES, Ping, Pong
 from orbweaver.overlays.catalog import OVERLAYS
 from tests.core.any_value import LEAVES, values_of
 from tests.net.arena import MB, Growth, arena
@@ -139,6 +139,25 @@ def test_a_frame_that_stops_in_the_middle() -> None:
             gone = await ring.member()
             gone.raw((1 * MB).to_bytes(4, "big") + b"\1\xdd" + bytes(1000))
             gone.writer.transport.abort()
+            await ring.check()
+
+    run(scenario)
+
+
+def test_a_guest_that_answers_when_asked_is_not_cut_off() -> None:
+    """No link, and it has nothing to say; but it is alive."""
+
+    async def scenario() -> None:
+        async with arena(ping_s=0.2, dead_s=1.5) as ring:
+            guest = await ring.member()
+            answered = 0
+            for _ in range(80):
+                assert not guest.closed.is_set()
+                for _ in range(sum(isinstance(m, Ping) for m in guest.heard) - answered):
+                    guest.control(Pong())
+                    answered += 1
+                await asyncio.sleep(0.05)
+            assert answered > 1
             await ring.check()
 
     run(scenario)

@@ -323,9 +323,8 @@ class Peers:
                 continue
             elif now - connection.heard > settings.dead_s:
                 connection.abort()
-            elif peer is None or not peer.link:
-                if now - connection.used > settings.idle_s:
-                    connection.retire()
+            elif now - connection.used > settings.idle_s and (peer is None or not peer.link):
+                connection.retire()
             elif now - connection.heard > settings.ping_s:
                 connection.ping()
 
