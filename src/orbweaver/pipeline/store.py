@@ -1,6 +1,7 @@
 """The store of runs: one Parquet folder to which sweeps append, a row for each run.
 
-A run is named by a hash of its scenario, its seed and the code that ran it. Its row has the
+A run's key is a hash of its scenario, its seed and the code that ran it; what the scenario is
+called does not count, and the row has the name under which it was run first. The row has the
 result as `simulate` would print it, and what the overlay looked like at each snapshot, so
 that new questions can be asked of old runs. A run that failed has its traceback instead.
 """
@@ -8,7 +9,7 @@ that new questions can be asked of old runs. A run that failed has its traceback
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 def job_key(scenario: Scenario, seed: int) -> str:
-    return f"{derive('run', scenario.fingerprint(), scenario.name, seed, code_version()):016x}"
+    return f"{derive('run', scenario.fingerprint(), seed, code_version()):016x}"
 
 
 def read_runs(spark: SparkSession, store: Path) -> DataFrame:
@@ -105,17 +106,17 @@ def stored_results(spark: SparkSession, store: Path, keys: Iterable[str]) -> dic
     return {r.key: msgspec.json.decode(r.result, type=Result) for r in rows if r.key in wanted}
 
 
-def stored_failures(spark: SparkSession, store: Path, keys: Sequence[str]) -> list[Failure]:
+def stored_failures(spark: SparkSession, store: Path, keys: Iterable[str]) -> dict[str, Failure]:
     """What is known of the runs that have no result."""
-    if not keys:
-        return []
     wanted = frozenset(keys)
+    if not wanted:
+        return {}
     rows = read_runs(spark, store).where("not ok").drop("looks").toLocalIterator()
-    found = {row.key: row for row in rows if row.key in wanted}
-    return [
-        Failure(row.name, row.seed, row.error, _replay(row.scenario, row.seed))
-        for row in (found[key] for key in keys if key in found)
-    ]
+    return {
+        row.key: Failure(row.name, row.seed, row.error, _replay(row.scenario, row.seed))
+        for row in rows
+        if row.key in wanted
+    }
 
 
 def _replay(scenario: str, seed: int) -> str:
