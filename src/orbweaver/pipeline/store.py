@@ -1,7 +1,6 @@
 """The store of runs: one Parquet folder to which sweeps append, a row for each run.
 
-A run's key is a hash of its scenario, its seed and the code that ran it; what the scenario is
-called does not count, and the row has the name under which it was run first. The row has the
+A run is named by a hash of its scenario, its seed and the code that ran it. Its row has the
 result as `simulate` would print it, and what the overlay looked like at each snapshot, so
 that new questions can be asked of old runs. A run that failed has its traceback instead.
 """
@@ -9,7 +8,7 @@ that new questions can be asked of old runs. A run that failed has its traceback
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +66,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 def job_key(scenario: Scenario, seed: int) -> str:
-    return f"{derive('run', scenario.fingerprint(), seed, code_version()):016x}"
+    return f"{derive('run', scenario.fingerprint(), scenario.name, seed, code_version()):016x}"
 
 
 def read_runs(spark: SparkSession, store: Path) -> DataFrame:
@@ -106,17 +105,17 @@ def stored_results(spark: SparkSession, store: Path, keys: Iterable[str]) -> dic
     return {r.key: msgspec.json.decode(r.result, type=Result) for r in rows if r.key in wanted}
 
 
-def stored_failures(spark: SparkSession, store: Path, keys: Iterable[str]) -> dict[str, Failure]:
+def stored_failures(spark: SparkSession, store: Path, keys: Sequence[str]) -> list[Failure]:
     """What is known of the runs that have no result."""
+    if not keys:
+        return []
     wanted = frozenset(keys)
-    if not wanted:
-        return {}
     rows = read_runs(spark, store).where("not ok").drop("looks").toLocalIterator()
-    return {
-        row.key: Failure(row.name, row.seed, row.error, _replay(row.scenario, row.seed))
-        for row in rows
-        if row.key in wanted
-    }
+    found = {row.key: row for row in rows if row.key in wanted}
+    return [
+        Failure(row.name, row.seed, row.error, _replay(row.scenario, row.seed))
+        for row in (found[key] for key in keys if key in found)
+    ]
 
 
 def _replay(scenario: str, seed: int) -> str:

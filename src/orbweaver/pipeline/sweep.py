@@ -11,7 +11,6 @@ from __future__ import annotations
 import resource
 import time
 import traceback
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,43 +63,43 @@ def sweep(
     after each wave, how many of how many are there."""
     if not store.parent.is_dir():
         raise UsageError(f"{store}: there is no folder {store.parent}")
-    keys = [job_key(*job) for job in jobs]
-    runs = {key: jobs[keys.index(key)] for key in keys}
-    asked = Counter(keys)
-    known = stored_results(spark, store, runs)
-    # Large runs first, so that no core is left with one at the end of a wave.
+    keys = {job_key(*job): job for job in jobs}
+    known = stored_results(spark, store, keys)
     missing = [key for key in keys if key not in known]
-    left = sorted(dict.fromkeys(missing), key=lambda key: -runs[key][0].workload.nodes)
+    twins: dict[tuple[str, int], list[str]] = {}
+    for key in missing:
+        scenario, seed = keys[key]
+        twins.setdefault((scenario.fingerprint(), seed), []).append(key)
+    # Large runs first, so that no core is left with one at the end of a wave.
+    left = sorted(twins.values(), key=lambda group: -keys[group[0]][0].workload.nodes)
     size = wave or _parallelism(spark)
     tell = done or (lambda there, of: None)
-    start, there = 0, len(jobs) - len(missing)
+    start, there = 0, len(keys) - len(missing)
     while start < len(left):
         began = time.monotonic()
         chunk = left[start : start + size]
-        told = [(key, msgspec.json.encode(runs[key][0]).decode(), runs[key][1]) for key in chunk]
+        runs = [
+            ([(key, msgspec.json.encode(keys[key][0]).decode()) for key in group],
+             keys[group[0]][1])
+            for group in chunk
+        ]  # fmt: skip
         # A partition for each run, which the task finds by its number.
-        places = spark.range(0, len(chunk), 1, len(chunk))
+        places = spark.range(0, len(runs), 1, len(runs))
 
         def moved(tasks: int, _: int, there: int = there) -> None:
-            tell(there + tasks, len(jobs))
+            tell(there + tasks, len(keys))
 
         with watched_tasks(spark, "runs", moved):
-            rows = places.mapInArrow(_runner(told, memory_gb), RUNS)
+            rows = places.mapInArrow(_runner(runs, memory_gb), RUNS)
             rows.write.mode("append").parquet(str(store))
         start += len(chunk)
-        there += sum(asked[key] for key in chunk)
-        tell(there, len(jobs))
+        there += sum(map(len, chunk))
+        tell(there, len(keys))
         if not wave and time.monotonic() - began < SHORT_S:
             size *= 2  # what is left is no larger
-    known = stored_results(spark, store, runs)
-    failed = stored_failures(spark, store, [key for key in runs if key not in known])
-    named = [(key, scenario.name) for key, (scenario, _) in zip(keys, jobs, strict=True)]
-    rename = msgspec.structs.replace
-    return Swept(
-        [rename(known[key], name=name) for key, name in named if key in known],
-        [rename(failed[key], name=name) for key, name in named if key in failed],
-        len(missing),
-    )
+    known = stored_results(spark, store, keys)
+    failures = stored_failures(spark, store, [key for key in keys if key not in known])
+    return Swept([known[key] for key in keys if key in known], failures, len(missing))
 
 
 def run_row(key: str, scenario_json: str, seed: int) -> dict[str, Any]:
@@ -123,17 +122,29 @@ def run_row(key: str, scenario_json: str, seed: int) -> dict[str, Any]:
         return row | {"error": traceback.format_exc()}
 
 
+def rename_row(row: dict[str, Any], key: str, scenario_json: str) -> dict[str, Any]:
+    """The same run under another name."""
+    name = msgspec.json.decode(scenario_json, type=Scenario).name
+    if row["ok"]:
+        result = msgspec.json.decode(row["result"], type=Result)
+        renamed = msgspec.structs.replace(result, name=name)
+        row = row | {"result": msgspec.json.encode(renamed).decode()}
+    return row | {"key": key, "name": name, "scenario": scenario_json}
+
+
 def _runner(
-    runs: Sequence[tuple[str, str, int]], memory_gb: float
+    runs: Sequence[tuple[Sequence[tuple[str, str]], int]], memory_gb: float
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     schema = to_arrow_schema(RUNS)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for place in batch.column("id").to_pylist():
+                ((key, scenario), *others), seed = runs[place]
                 with bounded_memory(memory_gb):
-                    row = run_row(*runs[place])
-                yield pa.RecordBatch.from_pylist([row], schema=schema)
+                    row = run_row(key, scenario, seed)
+                rows = [row, *(rename_row(row, *other) for other in others)]
+                yield pa.RecordBatch.from_pylist(rows, schema=schema)
 
     return run
 
