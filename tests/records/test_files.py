@@ -1,5 +1,6 @@
 """Whole files or none, whatever interrupts the writing."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,14 @@ from orbweaver.core.errors import UsageError
 from orbweaver.records import Records
 from orbweaver.records import writers as writers_module
 from orbweaver.records.files import whole_file, whole_folder
-from orbweaver.records.writers import write_records
+from orbweaver.records.schema import TABLES
+from orbweaver.records.writers import check_records_out, write_records
 
 INTERRUPTIONS = pytest.mark.parametrize("interruption", [KeyboardInterrupt, OSError, SystemExit])
+
+
+def never(folder: Path) -> bool:
+    return False
 
 
 def names(folder: Path) -> list[str]:
@@ -62,7 +68,7 @@ def test_an_interrupted_file_leaves_the_earlier_one(
 
 def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
     target = tmp_path / "out"
-    with whole_folder(target) as temporary:
+    with whole_folder(target, replaces=never) as temporary:
         (temporary / "nodes.csv").write_text("x")
         assert not target.exists()
     assert names(target) == ["nodes.csv"]
@@ -80,7 +86,7 @@ def test_an_interrupted_folder_leaves_what_was(
         (target / "nodes.csv").write_text("earlier")
 
     def write() -> None:
-        with whole_folder(target) as temporary:
+        with whole_folder(target, replaces=lambda folder: True) as temporary:
             (temporary / "nodes.csv").write_text("half")
             raise interruption
 
@@ -112,23 +118,39 @@ def test_an_interruption_between_two_tables_leaves_no_table(
 
 def test_an_earlier_runs_tables_are_replaced(tmp_path: Path) -> None:
     target = tmp_path / "out"
-    target.mkdir()
-    (target / "old.parquet").write_text("x")
-    with whole_folder(target) as temporary:
-        (temporary / "new.csv").write_text("y")
-    assert names(target) == ["new.csv"]
+    write_records(Records(), target, "jsonl", about={"overlay": "x"})
+    write_records(Records(), target, "csv")
+    assert names(target) == sorted(f"{name}.csv" for name in TABLES)
 
 
-def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", ["thesis.tex", "subscriptions.csv", "node-00.jsonl", "links.csv"])
+def test_a_folder_with_other_things_is_left_alone(tmp_path: Path, other: str) -> None:
     target = tmp_path / "out"
     target.mkdir()
+    (target / other).write_text("years of work")
+    with pytest.raises(UsageError, match="holds other things"):
+        write_records(Records(), target, "csv")
+    assert names(target) == [other]
+
+
+def test_other_things_beside_an_earlier_runs_tables_are_left_alone(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    write_records(Records(), target, "parquet")
     (target / "thesis.tex").write_text("years of work")
-    with pytest.raises(UsageError, match=r"thesis\.tex"), whole_folder(target):
-        pass
-    assert names(target) == ["thesis.tex"]
+    with pytest.raises(UsageError, match="holds other things"):
+        write_records(Records(), target, "csv")
+    assert (target / "thesis.tex").exists()
 
 
-@pytest.mark.parametrize("writer", [whole_file, whole_folder])
+def test_a_folder_named_like_a_table_is_no_table(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    write_records(Records(), target, "csv")
+    (target / "links.parquet").mkdir()
+    with pytest.raises(UsageError, match="holds other things"):
+        check_records_out(target)
+
+
+@pytest.mark.parametrize("writer", [whole_file, partial(whole_folder, replaces=never)])
 def test_a_missing_parent_is_named(tmp_path: Path, writer) -> None:
     with (
         pytest.raises(UsageError, match=r"there is no folder .*nowhere"),
@@ -139,7 +161,7 @@ def test_a_missing_parent_is_named(tmp_path: Path, writer) -> None:
 
 def test_a_folder_cannot_take_the_place_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("x")
-    with pytest.raises(UsageError, match="is a file"), whole_folder(tmp_path / "out"):
+    with pytest.raises(UsageError, match="is a file"), whole_folder(tmp_path / "out", never):
         pass
 
 

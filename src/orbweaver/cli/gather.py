@@ -12,10 +12,9 @@ from orbweaver.cli.options import Json
 from orbweaver.cli.simulate import read_format
 from orbweaver.cli.terminal import err, out, print_json, show, table
 from orbweaver.metrics.summary import MEANING
-from orbweaver.records.files import check_folder
 from orbweaver.records.gather import Gathered
 from orbweaver.records.gather import gather as gather_records
-from orbweaver.records.writers import write_records
+from orbweaver.records.writers import check_records_out, write_records
 from orbweaver.study.recorded import recorded
 from orbweaver.study.run import Result
 
@@ -63,7 +62,7 @@ def gather(
     """
     kind = read_format(format)
     out_folder.parent.mkdir(parents=True, exist_ok=True)
-    check_folder(out_folder)
+    check_records_out(out_folder)
     records, found = gather_records(folder, round(1000 * every))
     about = msgspec.to_builtins(found)
     name = folder.resolve().name

@@ -28,8 +28,13 @@ from orbweaver.cli.scenario import (
 from orbweaver.cli.terminal import err, out, print_json, progress, show, table
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.metrics.summary import MEANING
-from orbweaver.records.files import check_file, check_folder, whole_file
-from orbweaver.records.writers import Format, default_format, write_records
+from orbweaver.records.files import check_file, whole_file
+from orbweaver.records.writers import (
+    Format,
+    check_records_out,
+    default_format,
+    write_records,
+)
 from orbweaver.study.run import Run, run_scenario
 from orbweaver.workload.scenario import build_scenario
 
@@ -107,7 +112,7 @@ def simulate(
     if links_out is not None:
         check_file(links_out)
     if records_out is not None:
-        check_folder(records_out)
+        check_records_out(records_out)
 
     with progress(f"simulating {spec.overlay}", 1000) as bar:
         run = run_scenario(spec, seed, lambda now, end: bar(1000 * now // max(1, end)))

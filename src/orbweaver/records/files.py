@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,16 +20,14 @@ def check_file(path: Path) -> Path:
     return _parent(path)
 
 
-def check_folder(path: Path) -> Path:
-    """The same for a folder. One that is there already is replaced only if it holds nothing
-    but an earlier run's tables."""
+def check_folder(path: Path, replaces: Callable[[Path], bool]) -> Path:
+    """The same for a folder. One that is there already must be empty, or one that it
+    replaces."""
     if path.exists() and not path.is_dir():
         raise UsageError(f"{path} is a file, not a folder")
-    strangers = [f for f in sorted(path.glob("*")) if f.suffix not in _TABLE_SUFFIXES]
-    if strangers:
-        raise UsageError(
-            f"{path} holds other things, '{strangers[0].name}' for one; name a new one"
-        )
+    found = sorted(path.glob("*"))
+    if found and not replaces(path):
+        raise UsageError(f"{path} holds other things, '{found[0].name}' for one; name a new one")
     return _parent(path)
 
 
@@ -48,9 +46,9 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
+def whole_folder(path: Path, replaces: Callable[[Path], bool]) -> Iterator[Path]:
     """The same for a folder."""
-    check_folder(path)
+    check_folder(path, replaces)
     with replaced_folder(path) as temporary:
         yield temporary
 
@@ -69,9 +67,6 @@ def replaced_folder(path: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(before, ignore_errors=True)
-
-
-_TABLE_SUFFIXES = {".parquet", ".csv", ".jsonl"}
 
 
 def _parent(path: Path) -> Path:

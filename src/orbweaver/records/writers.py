@@ -8,10 +8,10 @@ from array import array
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from orbweaver.core.errors import LAB, UsageError
-from orbweaver.records.files import whole_folder
+from orbweaver.records.files import check_folder, whole_folder
 from orbweaver.records.recorder import Records, Table
 from orbweaver.records.schema import TABLES
 
@@ -33,7 +33,7 @@ def write_records(
     writer = {"parquet": _write_parquet, "csv": _write_csv, "jsonl": _write_jsonl}[format]
     if format == "parquet" and not find_spec("pyarrow"):
         raise UsageError(f"writing Parquet needs {LAB}")
-    with whole_folder(folder) as target:
+    with whole_folder(folder, _only_records) as target:
         for name, table in records.tables.items():
             writer(table, target / f"{name}.{format}")
         if about is not None:
@@ -43,6 +43,17 @@ def write_records(
 def has_records(folder: Path) -> bool:
     """Is this a folder that `write_records` wrote?"""
     return all(any(folder.glob(f"{name}.*")) for name in TABLES)
+
+
+def check_records_out(folder: Path) -> None:
+    """Raises where records cannot be written: they take the place of an earlier run's, and of
+    nothing else."""
+    check_folder(folder, _only_records)
+
+
+def _only_records(folder: Path) -> bool:
+    ours = {f"{name}.{suffix}" for name in TABLES for suffix in get_args(Format)} | {ABOUT}
+    return has_records(folder) and all(f.name in ours and f.is_file() for f in folder.glob("*"))
 
 
 def read_about(folder: Path) -> dict[str, Any]:
