@@ -14,6 +14,7 @@ from orbweaver.metrics.summary import MEANING
 from orbweaver.report.ledger import Ledger, figures, judge, settings_rows, write_study
 from orbweaver.report.markdown import write_markdown
 from orbweaver.study.claims import Series, gather, told
+from orbweaver.study.paper import Paper
 from orbweaver.study.run import Result
 from orbweaver.study.spidercast import SPIDERCAST
 from orbweaver.study.vitis import VITIS
@@ -88,13 +89,53 @@ def test_means_as_text(middle: float, half: float, digits: int, text: str) -> No
     assert told(middle, half, digits) == text
 
 
+def made(paper: Paper, claims: list[str], scale: str) -> list[Result]:
+    jobs = paper.jobs(claims, scale, [0])
+    return [
+        msgspec.structs.replace(result(one.name, seed), nodes=one.workload.nodes)
+        for one, seed in jobs
+    ]
+
+
+def judged(paper: Paper, results: list[Result]) -> tuple[str, list[str]]:
+    return paper.judged_by(results)[:2]
+
+
 def test_which_claims_some_runs_are_enough_for() -> None:
-    quick = {one.name for one, _ in SPIDERCAST.jobs(["S1", "S14"], "quick", [0])}
-    assert SPIDERCAST.judged_by(quick) == ("quick", ["S1", "S2", "S14"])
-    full = {one.name for one, _ in SPIDERCAST.jobs(["S10"], "full", [0])}
-    assert SPIDERCAST.judged_by(quick | full) == ("full", ["S10"])
-    assert SPIDERCAST.judged_by({"mine"}) == ("", [])
-    assert VITIS.judged_by({"mine"}) == ("", []), "though V10 needs no runs"
+    quick = made(SPIDERCAST, ["S1", "S14"], "quick")
+    assert judged(SPIDERCAST, quick) == ("quick", ["S1", "S2", "S14"])
+    full = made(SPIDERCAST, ["S10"], "full")
+    assert judged(SPIDERCAST, full) == ("full", ["S10"])
+    assert judged(SPIDERCAST, quick + full) == ("quick", ["S1", "S2", "S14"])
+    assert judged(SPIDERCAST, [result("mine", 0)]) == ("", [])
+    assert judged(VITIS, [result("mine", 0)]) == ("", []), "though V10 needs no runs"
+
+
+@pytest.mark.parametrize("scale", VITIS.scales)
+def test_a_scale_is_known_by_its_nodes_where_names_are_the_same(scale: str) -> None:
+    mine = made(VITIS, ["V2", "V3", "V4"], scale)
+    others = made(VITIS, ["V3"], "quick" if scale != "quick" else "full")
+    found, claims, kept = VITIS.judged_by(mine + others)
+    assert (found, claims) == (scale, ["V2", "V3", "V4", "V10"])
+    assert kept == mine
+
+
+def test_points_of_a_series_are_in_the_order_of_their_numbers() -> None:
+    names = ["friends @ 0", "friends @ 12", "friends @ 6", "size @ 10000", "size @ 2500"]
+    found = gather(result(name, 0) for name in names)
+    assert found["friends"].xs == [0, 6, 12]
+    assert found["size"].xs == [2500, 10000]
+
+
+def test_it_takes_several_seeds_to_call_something_reproduced(series: dict[str, Series]) -> None:
+    whole = judge(SPIDERCAST, ["S2"], "quick", series)
+    alone = msgspec.structs.replace(whole, seeds=[0])
+    one = msgspec.structs.replace(whole.verdicts[0], reproduced=True)
+    other = msgspec.structs.replace(one, reproduced=False)
+    assert (whole.word(one), alone.word(one)) == ("reproduced", "holds")
+    assert whole.word(other) == alone.word(other) == "not reproduced"
+    assert "hold over one seed" in alone.summary
+    assert "reproduced." in whole.summary
 
 
 def test_the_command_names_traces_where_they_are_needed() -> None:

@@ -97,9 +97,9 @@ def report(
     series = gather(found.results)
     ledgers: dict[Paper, Ledger] = {}
     for paper in PAPERS.values():
-        scale, claims = paper.judged_by({result.name for result in found.results})
+        scale, claims, runs = paper.judged_by(found.results)
         if claims:
-            ledgers[paper] = judge(paper, claims, scale, series)
+            ledgers[paper] = judge(paper, claims, scale, gather(runs))
     command = "orbweaver " + shlex.join(sys.argv[1:])
     write_study(out_file, ledgers, series, command, found.code, found.topics)
     if json:

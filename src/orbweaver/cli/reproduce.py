@@ -17,7 +17,7 @@ from orbweaver.cli.sweep import STORE, report_failures, run_sweep
 from orbweaver.cli.terminal import err, out, print_json, table
 from orbweaver.core.errors import UsageError
 from orbweaver.records.files import check_file
-from orbweaver.report.ledger import Ledger, judge, verdict_word, write_study
+from orbweaver.report.ledger import Ledger, judge, write_study
 from orbweaver.report.markdown import write_markdown
 from orbweaver.study.claims import gather
 from orbweaver.study.paper import Paper
@@ -122,6 +122,6 @@ def print_ledger(ledger: Ledger) -> None:
         column.justify = "left"
     for v in ledger.verdicts:
         colour = "green" if v.reproduced else "red"
-        grid.add_row(v.claim, v.what, v.paper, v.ours, f"[{colour}]{verdict_word(v)}")
+        grid.add_row(v.claim, v.what, v.paper, v.ours, f"[{colour}]{ledger.word(v)}")
     out.print(grid)
-    out.print(f"{ledger.held} of {len(ledger.verdicts)} checks reproduced.")
+    out.print(ledger.summary)

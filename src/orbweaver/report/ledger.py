@@ -13,6 +13,9 @@ from orbweaver.report.page import Page
 from orbweaver.study.claims import Verdict
 from orbweaver.study.paper import COLUMNS, HISTOGRAMS, BySeries, Figure, Paper
 
+SEEDS_MIN = 3
+"""With fewer, what holds may be chance."""
+
 
 class Ledger(msgspec.Struct, frozen=True):
     """A paper's claims as judged, and what they were judged on."""
@@ -31,6 +34,19 @@ class Ledger(msgspec.Struct, frozen=True):
     @property
     def held(self) -> int:
         return sum(verdict.reproduced for verdict in self.verdicts)
+
+    @property
+    def summary(self) -> str:
+        count = f"{self.held} of {len(self.verdicts)} checks"
+        if len(self.seeds) >= SEEDS_MIN:
+            return f"{count} reproduced."
+        seeds = "one seed" if len(self.seeds) == 1 else f"{len(self.seeds)} seeds"
+        return f"{count} hold over {seeds}; it takes {SEEDS_MIN} to call one reproduced."
+
+    def word(self, verdict: Verdict) -> str:
+        if not verdict.reproduced:
+            return "not reproduced"
+        return "reproduced" if len(self.seeds) >= SEEDS_MIN else "holds"
 
     def command(self, claim: str = "") -> str:
         """What makes it again, whole or one claim of it."""
@@ -53,13 +69,9 @@ def judge(paper: Paper, claims: Sequence[str], scale: str, series: BySeries) -> 
     return Ledger(paper.name, paper.title, scale, meaning, seeds, verdicts, traced, part)
 
 
-def verdict_word(verdict: Verdict) -> str:
-    return "reproduced" if verdict.reproduced else "not reproduced"
-
-
 def ledger_rows(ledger: Ledger) -> tuple[list[str], list[list[str]]]:
     """Column titles and rows, as text."""
-    rows = [[v.claim, v.what, v.paper, v.ours, verdict_word(v), v.note] for v in ledger.verdicts]
+    rows = [[v.claim, v.what, v.paper, v.ours, ledger.word(v), v.note] for v in ledger.verdicts]
     return ["claim", "what", "paper", "ours", "verdict", "note"], rows
 
 
@@ -122,8 +134,8 @@ def write_study(
     for paper, ledger in ledgers.items():
         page.heading(f"{paper.title}: its claims, run again")
         page.text(
-            f"Scale: {ledger.scale}, {ledger.scale_meaning}. {ledger.held} of "
-            f"{len(ledger.verdicts)} checks reproduced. All of them again, or one claim:"
+            f"Scale: {ledger.scale}, {ledger.scale_meaning}. {ledger.summary} All of them "
+            "again, or one claim:"
         )
         page.command(ledger.command())
         page.command(ledger.command(ledger.verdicts[0].claim))
@@ -152,7 +164,7 @@ def _lead(ledgers: Mapping[Paper, Ledger], series: BySeries) -> str:
     settings = sum(len(one.results) for one in series.values())
     text = f"{runs:,} runs of {settings:,} settings."
     for ledger in ledgers.values():
-        text += f" {ledger.title}: {ledger.held} of {len(ledger.verdicts)} checks reproduced."
+        text += f" {ledger.title}: {ledger.summary}"
     return text
 
 

@@ -25,7 +25,7 @@ def write_markdown(
     runs = sum(len(one.each()) for one in series.values())
     parts = [
         f"# {paper.title}: its claims, run again",
-        f"{ledger.held} of {len(ledger.verdicts)} checks reproduced. Scale: {ledger.scale}, "
+        f"{ledger.summary} Scale: {ledger.scale}, "
         f"{ledger.scale_meaning}; {runs} runs, seeds {_listed(ledger.seeds)}. A number after ± "
         "is half the 95 % interval over the seeds.",
         f"orbweaver {__version__}, code {code_version()}; {machine}",

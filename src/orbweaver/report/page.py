@@ -56,7 +56,7 @@ class Page:
     def table(
         self, columns: Sequence[str], rows: Iterable[Sequence[str]], text: bool = False
     ) -> None:
-        """Cells are text; "reproduced" and "not reproduced" are coloured."""
+        """Cells are text; verdicts are coloured."""
         head = "".join(f"<th>{escape(column)}</th>" for column in columns)
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
         kind = ' class="text"' if text else ""
@@ -77,5 +77,6 @@ class Page:
 
 
 def _cell(text: str) -> str:
-    colour = {"reproduced": ' class="good"', "not reproduced": ' class="bad"'}.get(text, "")
+    good, bad = ' class="good"', ' class="bad"'
+    colour = {"reproduced": good, "holds": good, "not reproduced": bad}.get(text, "")
     return f"<td{colour}>{escape(text)}</td>"

@@ -87,7 +87,9 @@ def gather(results: Iterable[Result]) -> dict[str, Series]:
             label = f"{label} ({result.fingerprint[:6]})"
         one = series.setdefault(label, Series(label, {}))
         one.results.setdefault(place, []).append(result)
-    return series
+    return {
+        label: Series(label, dict(sorted(one.results.items()))) for label, one in series.items()
+    }
 
 
 def connected(result: Result) -> bool:
@@ -112,6 +114,11 @@ def told(middle: float, half: float, digits: int = 2) -> str:
     """A mean with its interval, which is left out where it would show as nothing."""
     interval = f"{half:.{digits}f}"
     return f"{middle:.{digits}f}" + (f" ±{interval}" if float(interval) else "")
+
+
+def trend(one: Series, metric: str) -> float:
+    """Below zero where a metric falls over a series as a whole, above where it rises."""
+    return slope(one.xs, one.means(metric))
 
 
 def slope(xs: Sequence[float], ys: Sequence[float]) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.study.claims import Series, Verdict
+from orbweaver.study.run import Result
 from orbweaver.study.traces import Trace
 from orbweaver.workload.scenario import Scenario
 
@@ -116,20 +117,26 @@ class Paper:
         notes = self.notes.get(scale, {})
         return {k: note for k, note in notes.items() if k in claims or k not in self.claims}
 
-    def judged_by(self, names: Iterable[str]) -> tuple[str, list[str]]:
-        """The largest scale at which runs of these names tell something, and the claims that
-        they are enough for; no claims if none does."""
-        there = frozenset(names)
+    def judged_by(self, results: Sequence[Result]) -> tuple[str, list[str], list[Result]]:
+        """The scale at which these results are enough for most claims, the largest of several;
+        those claims, and the results that are of that scale. None if they are enough for
+        none."""
+        best: tuple[str, list[str], list[Result]] = ("", [], [])
         for scale in reversed(list(self.scales)):
-            enough = {
-                claim: one
+            wanted = self.scenarios(self.needed(self.claims), scale, NO_TRACES)
+            # Scales share names. How many nodes a table has is not known without it.
+            nodes = {s.name: 0 if s.workload.file else s.workload.nodes for s in wanted}
+            ours = [r for r in results if nodes.get(r.name, -1) in (0, r.nodes)]
+            there = {result.name for result in ours}
+            enough = [
+                claim
                 for claim, one in self.claims.items()
                 if there.issuperset(s.name for s in self.scenarios(one.needs, scale, NO_TRACES))
-            }
+            ]
             # A claim that needs no runs says nothing about these.
-            if any(one.needs for one in enough.values()):
-                return scale, list(enough)
-        return "", []
+            if there and len(enough) > len(best[1]):
+                best = (scale, enough, ours)
+        return best if any(self.claims[claim].needs for claim in best[1]) else ("", [], [])
 
 
 def _fits(label: str, want: str) -> bool:

@@ -127,13 +127,14 @@ def s6(series: BySeries) -> list[Verdict]:
 def s7(series: BySeries) -> list[Verdict]:
     one = series["topics"]
     degrees, diameters = one.means("degree_mean"), one.means("diameter_max")
-    sublinear = degrees[-1] / degrees[0] < one.xs[-1] / one.xs[0]
+    sublinear = degrees[-1] / degrees[0] < one.xs[-1] / one.xs[0] / 2
     return [
-        Verdict("S7", f"degree over T = {_xs(one)}, S=20; rising, far less than T",
+        Verdict("S7", f"degree over T = {_xs(one)}, S=20; rising, less than half as fast as T",
                 "moderate rise", one.told("degree_mean"), rising(degrees) and sublinear),
         Verdict("S7", "maximum topic diameter at the first and the last T; +-1, not rising",
                 "5 to 4", f"{diameters[0]:.1f} to {diameters[-1]:.1f}",
-                abs(diameters[0] - 5) <= 1 and abs(diameters[-1] - 4) <= 1),
+                abs(diameters[0] - 5) <= 1 and abs(diameters[-1] - 4) <= 1
+                and diameters[-1] <= diameters[0]),
     ]  # fmt: skip
 
 
