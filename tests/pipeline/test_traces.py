@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from orbweaver.pipeline.dataset import MANIFEST
 from orbweaver.pipeline.ingest.kinds import build_options, find
 from orbweaver.pipeline.sample.methods import build_settings
 from orbweaver.pipeline.traces import fetch
@@ -29,11 +30,19 @@ def test_a_trace_is_read_once_and_cut_as_often_as_asked(
     small = fetch(spark, source, ring("a small one", 5), work)
     (source / "ring.txt").unlink()
     large = fetch(spark, source, ring("large", 12), work)
-    assert sorted(f.name for f in work.iterdir()) == ["a-small-one", "large", "ring-whole"]
+    assert sorted(f.name for f in work.iterdir() if f.is_dir()) == [
+        "a-small-one", "large", "ring-whole",
+    ]  # fmt: skip
     for folder, nodes in ((small, 5), (large, 12)):
         rows = read_table(table_in(folder, "nodes"), ("node",))
         assert len({node for _, (node,) in rows}) == nodes
-    assert fetch(spark, source, ring("large", 12), work) == large, "nothing is left to do"
+    made = (large / MANIFEST).stat().st_mtime_ns
+    assert fetch(spark, source, ring("large", 12), work) == large
+    assert (large / MANIFEST).stat().st_mtime_ns == made, "nothing is left to do"
+    (source / "ring.txt").write_text("".join(f"x{n} x{(n + 1) % 20}\n" for n in range(20)))
+    fetch(spark, source, ring("large", 12), work)
+    rows = read_table(table_in(large, "nodes"), ("node",))
+    assert all(node.startswith("x") for _, (node,) in rows), "made of what the file is now"
 
 
 def test_what_papers_ask_of_the_pipeline_exists() -> None:

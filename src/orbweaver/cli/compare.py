@@ -23,6 +23,7 @@ from orbweaver.cli.options import (
 )
 from orbweaver.cli.scenario import assemble, parse_churn, workload_options
 from orbweaver.cli.seeds import parse_seeds
+from orbweaver.cli.sweep import report_cut_short
 from orbweaver.cli.terminal import out, print_json, progress, table
 from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.records.files import check_file
@@ -82,15 +83,14 @@ def compare(
 
         orbweaver compare scenarios/spidercast/churn.toml --seeds 0-4
     """
-    names = overlay or list(OVERLAYS)
+    names = list(dict.fromkeys(overlay or OVERLAYS))
     for name in names:
         find(name)
     wanted = parse_seeds(seeds)
     check_file(out_file)
     source = str(scenario) if scenario else "options"
-    if scenario is None:
-        # Overlays that find their links by gossip take longest.
-        warmup_ms = warmup_ms or WARMUP_MS
+    if scenario is None and warmup_ms is None:
+        warmup_ms = WARMUP_MS  # overlays that find their links by gossip take longest
     compared = [
         build_scenario(
             assemble(
@@ -116,6 +116,7 @@ def compare(
         for seed in wanted
     ]
     results = _run(jobs, workers)
+    report_cut_short(results)
     found: dict[str, dict[str, list[Result]]] = {half: {} for half in halves}
     for result in results:
         found[result.name].setdefault(result.overlay, []).append(result)

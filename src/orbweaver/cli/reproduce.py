@@ -13,7 +13,7 @@ import typer
 from orbweaver.cli.options import HtmlPage, Json, Master, Seeds, Store
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.spark import lab_imports, start_spark
-from orbweaver.cli.sweep import STORE, report_failures, run_sweep
+from orbweaver.cli.sweep import STORE, report_cut_short, report_failures, run_sweep
 from orbweaver.cli.terminal import err, out, print_json, table
 from orbweaver.core.errors import UsageError
 from orbweaver.records.files import check_file
@@ -84,6 +84,7 @@ def reproduce(
     if traced and traces is not None:
         fetch_traces(chosen_paper, scale, traces, work, master)
     swept = run_sweep(jobs, store, master, 6.0)
+    report_cut_short(swept.results)
     report_failures(swept.failures)
     series = gather(swept.results)
     ledger = judge(chosen_paper, chosen, scale, series)

@@ -17,4 +17,4 @@ def parse_seeds(text: str) -> list[int]:
         seeds.extend(range(int(first), int(last or first) + 1))
     if not seeds:
         raise UsageError(f"seeds '{text}' name no seed")
-    return seeds
+    return list(dict.fromkeys(seeds))  # one that is named twice is run once

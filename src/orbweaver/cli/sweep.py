@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import err, out, print_json, progress, show, table
 from orbweaver.core.errors import UsageError
 from orbweaver.study.pool import Job
-from orbweaver.study.run import run_scenario
+from orbweaver.study.run import Result, run_scenario
 from orbweaver.workload.scenario import Scenario, load_scenario
 
 STORE = Path("out/store")
@@ -49,6 +50,7 @@ def sweep(
             cells = (show(result.metrics[metric]) for metric in SHOWN)
             grid.add_row(result.name or result.overlay, str(result.seed), *cells)
         out.print(grid)
+    report_cut_short(swept.results)
     report_failures(swept.failures)
 
 
@@ -74,10 +76,23 @@ def run_sweep(jobs: list[Job], store: Path, master: str | None, memory_gb: float
         return sweep_stage(spark, jobs, store, memory_gb, done=lambda there, _: bar(there))
 
 
+def report_cut_short(results: Sequence[Result]) -> None:
+    """Runs that a limit ended say something else than whole ones do."""
+    short = [f"{r.name or r.overlay} seed {r.seed}" for r in results if not r.complete]
+    if short:
+        err.print(
+            f"stopped by events_max or time_max_ms, with numbers of the part before: "
+            f"{', '.join(short)}",
+            soft_wrap=True,
+            markup=False,
+        )
+
+
 def report_failures(failures: list[Any]) -> None:
     for failure in failures:
         reason = failure.error.strip().splitlines()[-1]
-        err.print(f"failed: {failure.name} seed {failure.seed}: {reason}", soft_wrap=True)
+        line = f"failed: {failure.name} seed {failure.seed}: {reason}"
+        err.print(line, soft_wrap=True, markup=False)
         err.print(f"  replay: {failure.replay}", soft_wrap=True, markup=False)
     if failures:
         raise typer.Exit(1)

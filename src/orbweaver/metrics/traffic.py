@@ -40,8 +40,8 @@ def burdened(records: Records, above: float = 0.2) -> float:
 
 
 def sent(records: Records, start_ms: int = 0, end_ms: int | None = None) -> dict[str, int]:
-    """Messages by purpose between two moments at which the sends were noted; without
-    `end_ms`, until the end."""
+    """Messages by purpose between two moments, or the last before them at which the sends were
+    noted; without `end_ms`, until the end."""
     return _sum_sends(records, "count", start_ms, end_ms)
 
 
@@ -63,12 +63,14 @@ def control_messages_per_change(
 
 def _sum_sends(records: Records, column: str, start_ms: int, end_ms: int | None) -> dict[str, int]:
     times = records["sends"]["time_ms"]
-    end = max(times, default=0) if end_ms is None else end_ms
+    end = max((time for time in times if end_ms is None or time <= end_ms), default=0)
+    # What was sent at time 0 belongs to a period from 0.
+    start = max((time for time in times if time <= start_ms), default=-1) if start_ms else -1
     totals: dict[str, int] = {}
     values = records["sends"][column]
     for time, purpose, value in zip(times, records["sends"]["purpose"], values, strict=True):
         if time == end:
             totals[purpose] = totals.get(purpose, 0) + value
-        elif time == start_ms:
+        elif time == start:
             totals[purpose] = totals.get(purpose, 0) - value
     return totals

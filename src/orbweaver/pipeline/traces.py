@@ -15,13 +15,31 @@ from orbweaver.study.traces import Trace
 
 
 def fetch(spark: SparkSession, source: Path, trace: Trace, work: Path) -> Path:
-    """The tables of a trace whose file is in `source`; made unless `work` has them."""
+    """The tables of a trace whose file is in `source`; made unless `work` has them, of that
+    file as it is."""
     work.mkdir(parents=True, exist_ok=True)
     folder = trace.folder(work)
     # Samples of one trace are cut from the same tables.
     whole = work / f"{Path(trace.file).name.partition('.')[0]}-whole" if trace.method else folder
-    if not (whole / MANIFEST).exists():
-        ingest(spark, prepare(trace.kind, [str(source / trace.file)], whole, trace.options))
-    if trace.method and not (folder / MANIFEST).exists():
+    file, note = source / trace.file, whole.with_name(f"{whole.name}.source")
+    if not (whole / MANIFEST).exists() or (file.exists() and _read(note) != _describe(file)):
+        ingest(spark, prepare(trace.kind, [str(file)], whole, trace.options))
+        note.write_text(_describe(file), encoding="utf-8")
+    if trace.method and _made_ns(folder) < _made_ns(whole):
         sample(spark, whole, folder, build_settings(trace.method, 0, trace.settings))
     return folder
+
+
+def _describe(file: Path) -> str:
+    found = file.stat()
+    return f"{file.resolve()}, {found.st_size} bytes, {found.st_mtime_ns}"
+
+
+def _read(note: Path) -> str:
+    return note.read_text(encoding="utf-8") if note.exists() else ""
+
+
+def _made_ns(folder: Path) -> int:
+    """When its tables were made; 0 if they were not."""
+    manifest = folder / MANIFEST
+    return manifest.stat().st_mtime_ns if manifest.exists() else 0

@@ -131,6 +131,8 @@ class _Cluster:
             self._tell(self._next_ms)
             self._next_ms += self._every_ms
         if isinstance(fact, Joined):
+            if node in self._up:
+                raise UsageError(f"node {node:016x} joins while it is up: is a file there twice?")
             self._up[node] = _Life()
             self.nodes[node] = None
             self.lives += 1

@@ -97,6 +97,9 @@ def findings(calm: ByOverlay, churned: ByOverlay | None) -> list[str]:
     for runs, when in ((calm, "without churn"), (churned, "with churn")):
         if runs:
             hits = _means(runs, "hit_ratio")
+            if not hits:
+                lines.append(f"Nothing was published, {when}.")
+                continue
             whole = [name for name, ratio in hits.items() if ratio == 1]
             lost = [f"{name} {100 * (1 - r):.2g} %" for name, r in hits.items() if r < 1]
             line = f"Every event owed arrived, {when}: {', '.join(whole) or 'nowhere'}."
@@ -151,10 +154,10 @@ def _churn_plots(calm: ByOverlay, churned: ByOverlay) -> list[tuple[str, str]]:
 
 def _comparison_plots(by_overlay: ByOverlay) -> list[tuple[str, str]]:
     def means(metric: str) -> dict[str, float]:
-        return dict.fromkeys(by_overlay, 0.0) | _means(by_overlay, metric)
+        return _means(by_overlay, metric)
 
     def spreads(metric: str) -> dict[str, float]:
-        return dict.fromkeys(by_overlay, 0.0) | _spreads(by_overlay, metric)
+        return _spreads(by_overlay, metric)
 
     first = {overlay: results[0].degree_histogram for overlay, results in by_overlay.items()}
     return [

@@ -44,12 +44,13 @@ class Page:
         self._parts.append(f"<p><code>{escape(text)}</code></p>")
 
     def plots(self, pictures: Iterable[tuple[str, str]]) -> None:
-        """Pairs of (SVG, caption), side by side."""
+        """Pairs of (SVG, caption), side by side; without those that show nothing."""
         figures = [
             f'<figure><img alt="{escape(caption)}" src="data:image/svg+xml;base64,'
             f'{base64.b64encode(svg.encode()).decode()}">'
             f"<figcaption>{escape(caption)}</figcaption></figure>"
             for svg, caption in pictures
+            if svg
         ]
         self._parts.append(f'<div class="plots">{"".join(figures)}</div>')
 

@@ -33,6 +33,7 @@ def draw(paint: Callable[[Any], None], width: float = 5.2, height: float = 3.3) 
         "xtick.color": INK,
         "ytick.color": INK,
         "legend.frameon": False,
+        "text.parse_math": False,  # names may have dollar signs
     }
     with rc_context(style):
         figure = Figure(figsize=(width, height), layout="constrained")
@@ -49,7 +50,10 @@ def bars(
     marks: Mapping[str, float] | None = None,
     mark_label: str = "",
 ) -> str:
-    """One bar for each name, with an error bar and a mark above it where given."""
+    """One bar for each name, with an error bar and a mark above it where given; nothing if there
+    are none."""
+    if not values:
+        return ""
 
     def paint(axes: Any) -> None:
         names = list(values)

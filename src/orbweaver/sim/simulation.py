@@ -92,7 +92,7 @@ class Simulation:
             self._begin()
             for stop in self._stops():
                 complete = engine.run(stop, self.scenario.run.events_max)
-                if stop in snapshots:
+                if stop in snapshots and complete:
                     recorder.snapshot_sends(stop)
                     up = (node.overlay for node in self.world.nodes)
                     recorder.states(stop, (overlay.status() for overlay in up if overlay))

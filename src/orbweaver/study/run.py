@@ -58,9 +58,10 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
     started = time.perf_counter()
     simulation = Simulation(scenario, seed, find(scenario.overlay))
     outcome = simulation.run(progress)
+    reached = [time_ms for time_ms in simulation.snapshot_times() if time_ms <= outcome.end_ms]
     looks, measured = measure_records(
         outcome.records,
-        simulation.snapshot_times(),
+        reached or [outcome.end_ms],
         outcome.end_ms,
         scenario.run.young_ms,
         scenario.run.tdi,

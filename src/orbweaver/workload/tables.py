@@ -47,6 +47,10 @@ def columns_of(path: Path) -> list[str]:
         return [cell.strip().lower() for cell in next(csv.reader(file), [])]
 
 
+UTF8 = "utf-8-sig"
+"""With or without the mark that spreadsheets put at the start."""
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turns what can be wrong with a text file into one clear sentence."""
@@ -63,8 +67,8 @@ def open_text(path: Path) -> io.TextIOBase:
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
     if path.suffix == ".gz":
-        return io.TextIOWrapper(gzip.open(path), encoding="utf-8", newline="")
-    return path.open(encoding="utf-8", newline="")
+        return io.TextIOWrapper(gzip.open(path), encoding=UTF8, newline="")
+    return path.open(encoding=UTF8, newline="")
 
 
 def _read_csv(path: Path, columns: Sequence[str]) -> Iterator[Row]:
