@@ -103,7 +103,8 @@ def test_a_table_that_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "seeds"), [("0-2", [0, 1, 2]), ("7", [7]), ("1,5,9", [1, 5, 9]), ("0-1,4", [0, 1, 4])]
+    ("text", "seeds"),
+    [("0-2", [0, 1, 2]), ("7", [7]), ("1,5,9,1", [1, 5, 9]), ("0-1,4", [0, 1, 4])],
 )
 def test_seeds(text: str, seeds: list[int]) -> None:
     assert parse_seeds(text) == seeds

@@ -105,3 +105,18 @@ def test_distances_are_left_out_on_demand() -> None:
     found = overlay_metrics(from_graph({0: ["a"], 1: ["a"]}, [(0, 1)]), with_distances=False)
     assert "diameter_max" not in found
     assert found["components"] == 1
+
+
+def test_stopping_a_cluster_is_not_churn() -> None:
+    """Nodes of a live cluster all leave in the end: what building it took counts."""
+    recorder = Recorder()
+    for node in range(3):
+        recorder.node(0, NodeId(node), "join")
+    recorder.count[Connect] = 30
+    recorder.snapshot_sends(500)
+    for node in range(3):
+        recorder.node(900, NodeId(node), "leave")
+    records = recorder.finish(1000)
+    look = snapshot(records, 800)
+    assert summarise(records, look, 1000, whole_ms=800)["control_messages_per_join"] == 10
+    assert summarise(records, look, 1000)["control_messages_per_join"] == 0, "three that left"

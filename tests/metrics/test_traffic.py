@@ -12,6 +12,7 @@ from orbweaver.gossip.maintenance import Connect, Leave
 from orbweaver.metrics.traffic import (
     burdened,
     control_messages_per_change,
+    node_seconds,
     overhead_by_node,
     overhead_histogram,
     sent,
@@ -50,6 +51,23 @@ def test_sent_between_two_moments(
     counted: Records, start: int, end: int | None, build: int, membership: int
 ) -> None:
     assert sent(counted, start, end) == {"build": build, "membership": membership}
+
+
+def test_moments_at_which_nothing_was_noted(counted: Records) -> None:
+    """The last before them counts."""
+    assert sent(counted, 150, 299) == sent(counted, 100, 200)
+
+
+def test_a_period_from_the_start_has_what_was_sent_at_once() -> None:
+    recorder = Recorder()
+    recorder.count[Connect] = 7
+    recorder.snapshot_sends(0)
+    recorder.count[Connect] = 9
+    assert sent(recorder.finish(100), 0) == {"build": 9}
+
+
+def test_how_long_nodes_were_up(counted: Records) -> None:
+    assert node_seconds(counted, 300) == pytest.approx(0.3 + 0.2 + 0.15)
 
 
 def test_bytes_between_two_moments(counted: Records) -> None:

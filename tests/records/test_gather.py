@@ -191,6 +191,16 @@ def test_files_of_several_machines(nodes: Nodes) -> None:
     assert gather(nodes.folder)[1].nodes == 2
 
 
+def test_a_file_that_is_there_twice_is_told(nodes: Nodes) -> None:
+    a = nodes.begin(1)
+    nodes.at(1000)
+    nodes.end(a)
+    (nodes.folder / "copy").mkdir()
+    (nodes.folder / "copy" / a.path.name).write_bytes(a.path.read_bytes())
+    with pytest.raises(UsageError, match="is a file there twice"):
+        gather(nodes.folder)
+
+
 def test_the_start_can_be_given(nodes: Nodes) -> None:
     nodes.at(300)
     nodes.end(nodes.begin(1))

@@ -11,6 +11,7 @@ from orbweaver.metrics.snapshot import snapshot
 from orbweaver.metrics.traffic import sent, sent_bytes
 from orbweaver.overlays.catalog import find
 from orbweaver.sim.simulation import Outcome, Simulation, simulate
+from orbweaver.study.run import run_scenario
 from orbweaver.workload.scenario import Scenario, build_scenario, load_scenario
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -214,3 +215,11 @@ def test_the_storm_passes() -> None:
     outcome = simulate(storm, 0, find(storm.overlay))
     assert dict(outcome.records["drops"].rows())["partition"] > 0
     assert deliveries(outcome.records).hit_ratio == 1
+
+
+def test_a_run_that_is_stopped_is_looked_at_where_it_stopped() -> None:
+    limits = {"warmup_ms": 4000, "snapshots_ms": [500, 8000], "events_max": 3000}
+    result = run_scenario(scenario(run=limits), 1).result
+    assert not result.complete
+    assert [look["time_ms"] for look in result.snapshots] in ([], [500])
+    assert result.metrics["publications"] == 0

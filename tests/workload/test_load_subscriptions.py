@@ -21,8 +21,9 @@ READ = Subscriptions(("news", "sport"), (("news", "sport"), ("sport",)), ("bea",
         TABLE.replace("bea,news", '"bea" , news'),
         TABLE.replace("\nal,sport\nbea", "\n\nal,sport\n\nbea"),
         "topic,weight,node\nnews,1,bea\nsport,,al\nsport,x,bea\n",
+        "\ufeff" + TABLE,
     ],
-    ids=["plain", "crlf", "header", "spaces", "blank lines", "other columns"],
+    ids=["plain", "crlf", "header", "spaces", "blank lines", "other columns", "byte-order mark"],
 )
 def test_csv(tmp_path: Path, text: str) -> None:
     path = tmp_path / "subs.csv"

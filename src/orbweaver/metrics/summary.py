@@ -91,11 +91,14 @@ def summarise(
     young_ms: int = 0,
     first_ms: int | None = None,
     tdi: int = 0,
+    whole_ms: int | None = None,
 ) -> dict[str, Any]:
     """Everything in `MEANING`, with the overlay as it was at a snapshot; None where there
-    is nothing to measure. `first_ms` is the first snapshot, if there are several."""
+    is nothing to measure. `first_ms` is the first snapshot, if there are several; who leaves
+    after `whole_ms` does so because the run is over."""
     first_ms = overlay.time_ms if first_ms is None else first_ms
-    churn = max(records["nodes"]["time_ms"], default=0) > first_ms
+    last_ms = end_ms if whole_ms is None else whole_ms
+    churn = any(first_ms < time <= last_ms for time in records["nodes"]["time_ms"])
     metrics = overlay_metrics(overlay)
     interests = list(overlay.interests.values())
     metrics["tdi"] = top_intersection(interests, tdi) if tdi else math.nan
@@ -123,13 +126,13 @@ def summarise(
         "relays_per_topic": rendezvous.per_topic(records, overlay, "relay_of"),
         "lookup_hops_mean": rendezvous.lookup_hops(records, overlay),
         "control_messages_per_join": traffic.control_messages_per_change(
-            records, first_ms if churn else 0
+            records, first_ms if churn else 0, whole_ms
         ),
     }
     counts = traffic.sent(records)
     sizes = traffic.sent_bytes(records)
     control = sum(size for purpose, size in sizes.items() if purpose != "data")
-    node_seconds = metrics["nodes_up"] * end_ms / 1000
+    node_seconds = traffic.node_seconds(records, end_ms)
     metrics["control_bytes_per_node_second"] = (
         control / node_seconds if node_seconds and control else math.nan
     )

@@ -61,6 +61,18 @@ def control_messages_per_change(
     return built / changes if changes else math.nan
 
 
+def node_seconds(records: Records, end_ms: int) -> float:
+    """How long nodes were up, all together."""
+    since: dict[int, int] = {}
+    total_ms = 0
+    for time, node, kind in records["nodes"].rows():
+        if kind == "join":
+            since[node] = time
+        elif node in since:
+            total_ms += time - since.pop(node)
+    return (total_ms + sum(end_ms - time for time in since.values())) / 1000
+
+
 def _sum_sends(records: Records, column: str, start_ms: int, end_ms: int | None) -> dict[str, int]:
     times = records["sends"]["time_ms"]
     end = max((time for time in times if end_ms is None or time <= end_ms), default=0)

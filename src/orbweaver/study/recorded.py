@@ -53,8 +53,9 @@ def recorded(
     if not len(records["nodes"]):
         raise UsageError(f"{name}: no node was ever up")
     end_ms = about.get("end_ms") or _end_ms(records)
-    time_ms = whole_ms(records, end_ms) if at_ms is None else at_ms
-    looks, measured = measure_records(records, [time_ms], end_ms)
+    whole = whole_ms(records, end_ms)
+    time_ms = whole if at_ms is None else at_ms
+    looks, measured = measure_records(records, [time_ms], end_ms, whole_ms=whole)
     overlay, params = about.get("overlay", ""), about.get("params", {})
     named = msgspec.json.encode([name, overlay, params], order="deterministic")
     result = Result(

@@ -84,15 +84,21 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
 
 
 def measure_records(
-    records: Records, times: Sequence[int], end_ms: int, young_ms: int = 0, tdi: int = 0
+    records: Records,
+    times: Sequence[int],
+    end_ms: int,
+    young_ms: int = 0,
+    tdi: int = 0,
+    whole_ms: int | None = None,
 ) -> tuple[list[Snapshot], dict[str, Any]]:
     """The overlay at these moments, and what a `Result` has to say of records, whichever
-    host wrote them; metrics are those of the last moment."""
+    host wrote them; metrics are those of the last moment. After `whole_ms` nodes are being
+    stopped."""
     looks = [snapshot(records, time_ms, young_ms) for time_ms in times]
     final = looks[-1]
     return looks, {
         "digest": records.digest(),
-        "metrics": summarise(records, final, end_ms, young_ms, times[0], tdi),
+        "metrics": summarise(records, final, end_ms, young_ms, times[0], tdi, whole_ms),
         "snapshots": [
             {"time_ms": look.time_ms, **_plain(overlay_metrics(look, with_distances=False))}
             for look in looks
