@@ -152,3 +152,30 @@ def test_times_of_a_run() -> None:
     assert found.publish_end_ms(topics=5) == 1060
     assert found.end_ms(topics=5) == 1130
     assert build(run={"duration_ms": 300}).end_ms(5) == 300
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"churn": {"file": "x.csv"}}, "the model is 'none'"),
+        ({"churn": {"model": "file"}}, "needs a file"),
+        (
+            {"churn": {"model": "exponential", "new_interest": True}, "workload": {"file": "x"}},
+            "new_interest",
+        ),
+        ({"latency": {"file": "x.csv"}}, "the model is 'constant'"),
+        ({"latency": {"model": "matrix"}}, "needs a file"),
+        ({"publish": {"rates": "zipf:1"}}, "say how many"),
+        ({"faults": {"partitions": [{"start_ms": 5, "end_ms": 5}]}}, "would not happen"),
+        ({"interests": [{"time_ms": 1, "node": 0, "topic": "", "kind": "subscribe"}]}, "topic"),
+        ({"publish": {"per_topic": 10**15}}, "per_topic"),
+    ],
+)
+def test_settings_that_would_be_left_aside_are_refused(parts: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        build(**parts)
+
+
+def test_a_table_of_subscriptions_has_its_own_nodes(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no 'nodes'"):
+        load(tmp_path, 'overlay = "vitis"\n[workload]\nfile = "x.csv"\nnodes = 5\n')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import tomllib
+from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from orbweaver.core.errors import UsageError, nearest
+from orbweaver.core.ids import check_topic
 from orbweaver.core.params import differing
 from orbweaver.core.seeds import derive
 from orbweaver.workload.subscriptions import (
@@ -58,7 +60,7 @@ class LatencySpec(Spec, frozen=True):
     high_ms: Delay = 10
     """and the longest."""
     file: str = ""
-    """matrix: a square of numbers. coordinates: a table node,x,y (any number of axes)."""
+    """matrix: a square of numbers. coordinates: a table node,x,y or node,x,y,z."""
     unit: Literal["s", "ms", "us"] = "ms"
     round_trip: bool = True
     """matrix: the numbers are round trips, so one way is half."""
@@ -121,14 +123,14 @@ class InterestChange(Spec, frozen=True):
 
 
 class PublishSpec(Spec, frozen=True):
-    per_topic: Annotated[int, Meta(ge=0)] = 3
+    per_topic: Annotated[int, Meta(ge=0, le=1_000_000)] = 3
     """Events on each topic, in as many rounds over all topics."""
     every_ms: Annotated[int, Meta(ge=1)] = 10
     """From one publication to the next."""
     payload_bytes: Annotated[int, Meta(ge=0, le=1 << 20)] = 100
     by: Literal["subscriber", "anyone"] = "subscriber"
     """Who publishes, drawn anew for each event."""
-    events: Annotated[int, Meta(ge=0)] = 0
+    events: Annotated[int, Meta(ge=0, le=100_000_000)] = 0
     """Instead of rounds over all topics: so many events, on topics drawn by their rates."""
     rates: str = "uniform"
     """Of publication, by topic: uniform or zipf:A (Vitis IV-D)."""
@@ -138,13 +140,14 @@ class RunSpec(Spec, frozen=True):
     warmup_ms: Milliseconds = 10_000
     """Time for the overlay to form before the first publication."""
     drain_ms: Milliseconds = 5_000
-    """Time after the last publication."""
+    """Time after the last publication; what has not arrived by then counts as lost."""
     duration_ms: Milliseconds = 0
     """The whole run; 0 means warm-up, publications and drain."""
     snapshots_ms: tuple[Milliseconds, ...] = ()
     """When metrics of the overlay are taken, besides the end of the warm-up."""
     young_ms: Milliseconds = 0
-    """Nodes that joined this recently are left out of snapshots (SpiderCast 3.8: 2 s)."""
+    """Nodes that joined this recently are left out of snapshots, and are owed no events yet
+    (SpiderCast 3.8: 2 s; Vitis IV-F: 10 s)."""
     contacts: Annotated[int, Meta(ge=0)] = 5
     """Nodes that a joining node is told of."""
     events_max: Annotated[int, Meta(ge=1)] = 2_000_000_000
@@ -257,6 +260,11 @@ def load_scenario(path: Path, overlay: str | None = None) -> Scenario:
         if isinstance(section, dict) and isinstance(section.get("file"), str) and section["file"]:
             section["file"] = str(path.parent / section["file"])
     workload = raw.get("workload")
+    if isinstance(workload, dict) and workload.get("file") and len(workload) > 1:
+        other = next(name for name in workload if name != "file")
+        raise UsageError(
+            f"{path}: [workload] takes its nodes and topics from a table: no '{other}'"
+        )
     if isinstance(workload, dict) and isinstance(workload.get("subscriptions_per_node"), int):
         workload["subscriptions_per_node"] = str(workload["subscriptions_per_node"])
     if overlay is not None:
@@ -267,9 +275,36 @@ def load_scenario(path: Path, overlay: str | None = None) -> Scenario:
 def build_scenario(raw: dict[str, Any], source: str) -> Scenario:
     """A scenario from plain values, with mistakes told in the words of `source`."""
     try:
-        return msgspec.convert(raw, Scenario)
+        made = msgspec.convert(raw, Scenario)
     except msgspec.ValidationError as error:
         raise UsageError(f"{source}: {_explain(str(error))}") from None
+    wrong = next(_contradictions(made), None)
+    if wrong is not None:
+        raise UsageError(f"{source}: {wrong}")
+    for change in made.interests:
+        check_topic(change.topic)
+    return made
+
+
+def _contradictions(scenario: Scenario) -> Iterator[str]:
+    """Settings that would be left aside without a word."""
+    churn, latency, publish = scenario.churn, scenario.latency, scenario.publish
+    if churn.file and churn.model != "file":
+        yield f"[churn] has a file, but the model is '{churn.model}'; say model = \"file\""
+    if churn.model == "file" and not churn.file:
+        yield "[churn] of the model 'file' needs a file"
+    if churn.new_interest and scenario.workload.file:
+        yield "[churn] new_interest needs a model to draw interests from, not a table of them"
+    tabled = latency.model in ("matrix", "coordinates")
+    if latency.file and not tabled:
+        yield f"[latency] has a file, but the model is '{latency.model}'"
+    if tabled and not latency.file:
+        yield f"[latency] of the model '{latency.model}' needs a file"
+    if publish.rates != "uniform" and not publish.events:
+        yield "[publish] rates are for a number of events: say how many with events"
+    for one in scenario.faults.partitions:
+        if one.end_ms <= one.start_ms:
+            yield f"a partition from {one.start_ms} to {one.end_ms} ms would not happen"
 
 
 def _explain(error: str) -> str:
