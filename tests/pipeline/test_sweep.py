@@ -9,9 +9,10 @@ import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
+from orbweaver.core.errors import UsageError
 from orbweaver.pipeline import sweep as stage
 from orbweaver.pipeline.store import RUNS, job_key, read_runs
-from orbweaver.pipeline.sweep import bounded_memory, run_row, sweep
+from orbweaver.pipeline.sweep import bounded_memory, run_row, sweep, writing_alone
 from orbweaver.study.run import Result, run_scenario
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
@@ -123,6 +124,30 @@ def test_a_key_names_the_run(change: dict[str, object]) -> None:
     assert job_key(small("x"), 0) == plain
     seed = int(str(change.pop("seed", 0)))
     assert job_key(small("x", **change), seed) != plain
+
+
+def test_an_overlay_of_ones_own_is_part_of_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    text = "from orbweaver.overlays.baselines.opt import Opt\n\nclass Mine(Opt): ...\n"
+    (tmp_path / "my_overlay.py").write_text(text)
+    scenario = small("x", overlay="my_overlay:Mine")
+    before = job_key(scenario, 0)
+    (tmp_path / "my_overlay.py").write_text(text + "# another\n")
+    assert job_key(scenario, 0) != before
+
+
+def test_two_commands_do_not_write_one_store_at_a_time(tmp_path: Path) -> None:
+    with (
+        writing_alone(tmp_path / "store"),
+        writing_alone(tmp_path / "other"),
+        pytest.raises(UsageError, match="another command"),
+        writing_alone(tmp_path / "store"),
+    ):
+        pass
+    with writing_alone(tmp_path / "store"):
+        pass
 
 
 def test_a_row_fits_the_store() -> None:

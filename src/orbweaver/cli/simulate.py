@@ -35,6 +35,7 @@ from orbweaver.records.writers import (
     default_format,
     write_records,
 )
+from orbweaver.study.recorded import about_run
 from orbweaver.study.run import Run, run_scenario
 from orbweaver.workload.scenario import build_scenario
 
@@ -119,7 +120,7 @@ def simulate(
     if links_out is not None:
         write_links(run, links_out)
     if records_out is not None:
-        write_records(run.outcome.records, records_out, format)
+        write_records(run.outcome.records, records_out, format, about_run(run))
     if json:
         print_json(msgspec.to_builtins(run.result))
     else:

@@ -28,7 +28,7 @@ from orbweaver.core.seeds import derive
 from orbweaver.metrics.snapshot import Snapshot
 from orbweaver.study.recorded import read_recorded
 from orbweaver.study.run import Result
-from orbweaver.study.version import code_version
+from orbweaver.study.version import code_version, overlay_version
 from orbweaver.workload.scenario import Scenario
 
 LOOK = StructType(
@@ -66,7 +66,8 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 def job_key(scenario: Scenario, seed: int) -> str:
-    return f"{derive('run', scenario.fingerprint(), scenario.name, seed, code_version()):016x}"
+    code = code_version() + overlay_version(scenario.overlay)
+    return f"{derive('run', scenario.fingerprint(), scenario.name, seed, code):016x}"
 
 
 def read_runs(spark: SparkSession, store: Path) -> DataFrame:

@@ -8,6 +8,7 @@ names are run once.
 
 from __future__ import annotations
 
+import fcntl
 import resource
 import time
 import traceback
@@ -63,6 +64,18 @@ def sweep(
     after each wave, how many of how many are there."""
     if not store.parent.is_dir():
         raise UsageError(f"{store}: there is no folder {store.parent}")
+    with writing_alone(store):
+        return _sweep(spark, jobs, store, memory_gb, wave, done or (lambda there, of: None))
+
+
+def _sweep(
+    spark: SparkSession,
+    jobs: Sequence[Job],
+    store: Path,
+    memory_gb: float,
+    wave: int,
+    tell: Callable[[int, int], None],
+) -> Swept:
     keys = {job_key(*job): job for job in jobs}
     known = stored_results(spark, store, keys)
     missing = [key for key in keys if key not in known]
@@ -73,7 +86,6 @@ def sweep(
     # Large runs first, so that no core is left with one at the end of a wave.
     left = sorted(twins.values(), key=lambda group: -keys[group[0]][0].workload.nodes)
     size = wave or _parallelism(spark)
-    tell = done or (lambda there, of: None)
     start, there = 0, len(keys) - len(missing)
     while start < len(left):
         began = time.monotonic()
@@ -147,6 +159,20 @@ def _runner(
                 yield pa.RecordBatch.from_pylist(rows, schema=schema)
 
     return run
+
+
+@contextmanager
+def writing_alone(store: Path) -> Iterator[None]:
+    """Spark tidies up what another is about to write. The lock goes with the process."""
+    with store.with_name(f".{store.name}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                f"{store} is being written by another command: wait for it, or name another "
+                "with --store"
+            ) from None
+        yield
 
 
 @contextmanager

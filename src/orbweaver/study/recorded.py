@@ -15,7 +15,7 @@ from orbweaver.core.errors import UsageError
 from orbweaver.metrics.snapshot import Snapshot
 from orbweaver.records import Records
 from orbweaver.records.writers import has_records, read_about, read_records
-from orbweaver.study.run import Result, measure_records
+from orbweaver.study.run import Result, Run, measure_records
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +34,19 @@ def read_recorded(folder: Path, at_ms: int | None = None) -> list[Recorded]:
     ]
 
 
+def about_run(run: Run) -> dict[str, Any]:
+    """What has to be known of a simulation besides its records, for them to be measured as it
+    was."""
+    return {
+        "overlay": run.result.overlay,
+        "params": run.result.params,
+        "end_ms": run.outcome.end_ms,
+        "snapshots_ms": [look.time_ms for look in run.looks],
+        "young_ms": run.scenario.run.young_ms,
+        "tdi": run.scenario.run.tdi,
+    }
+
+
 def holds_records(folder: Path) -> bool:
     return bool(_folders(folder))
 
@@ -49,13 +62,21 @@ def recorded(
     number: int = 0,
     at_ms: int | None = None,
 ) -> Recorded:
-    """Measured at a moment; without one, at the last at which the cluster was whole."""
+    """Measured at a moment. Without one, a simulation at its own, and a cluster at the last at
+    which it was whole."""
     if not len(records["nodes"]):
         raise UsageError(f"{name}: no node was ever up")
     end_ms = about.get("end_ms") or _end_ms(records)
-    whole = whole_ms(records, end_ms)
-    time_ms = whole if at_ms is None else at_ms
-    looks, measured = measure_records(records, [time_ms], end_ms, whole_ms=whole)
+    whole = None if "snapshots_ms" in about else whole_ms(records, end_ms)
+    times = [whole] if whole is not None else about["snapshots_ms"]
+    looks, measured = measure_records(
+        records,
+        times if at_ms is None else [at_ms],
+        end_ms,
+        about.get("young_ms", 0),
+        about.get("tdi", 0),
+        whole,
+    )
     overlay, params = about.get("overlay", ""), about.get("params", {})
     named = msgspec.json.encode([name, overlay, params], order="deterministic")
     result = Result(

@@ -47,6 +47,7 @@ class Result(msgspec.Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True)
 class Run:
+    scenario: Scenario
     result: Result
     outcome: Outcome
     labels: tuple[str, ...]
@@ -80,7 +81,7 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
         version=__version__,
         **measured,
     )
-    return Run(result, outcome, simulation.workload.subscriptions.labels, looks)
+    return Run(scenario, result, outcome, simulation.workload.subscriptions.labels, looks)
 
 
 def measure_records(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 
-PARTS = ("core", "gossip", "metrics", "overlays", "records", "sim", "workload")
+from orbweaver.overlays.catalog import OVERLAYS, find
+
+PARTS = ("core", "gossip", "metrics", "overlays", "records", "sim", "study/run.py", "workload")
 
 
 @cache
@@ -18,9 +22,17 @@ def code_version() -> str:
     return hasher.hexdigest()
 
 
+def overlay_version(name: str) -> str:
+    """The same for an overlay of somebody's own, by its file; nothing for ours."""
+    if name in OVERLAYS:
+        return ""
+    file = inspect.getsourcefile(find(name))
+    return blake2b(Path(file).read_bytes(), digest_size=8).hexdigest() if file else ""
+
+
 def _add(hasher: blake2b, place: Traversable) -> None:
-    for entry in sorted(place.iterdir(), key=lambda e: e.name):
-        if entry.is_dir():
+    if place.is_dir():
+        for entry in sorted(place.iterdir(), key=lambda e: e.name):
             _add(hasher, entry)
-        elif entry.name.endswith(".py"):
-            hasher.update(entry.name.encode() + b"\0" + entry.read_bytes())
+    elif place.name.endswith(".py"):
+        hasher.update(place.name.encode() + b"\0" + place.read_bytes())
