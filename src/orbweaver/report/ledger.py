@@ -117,7 +117,9 @@ def settings_rows(
 
 
 def notes(paper: Paper, ledger: Ledger) -> dict[str, str]:
-    return paper.notes_on(ledger.scale, {verdict.claim for verdict in ledger.verdicts})
+    """On what does not reproduce."""
+    failing = {verdict.claim for verdict in ledger.verdicts if not verdict.reproduced}
+    return paper.notes_on(ledger.scale, failing)
 
 
 def write_study(

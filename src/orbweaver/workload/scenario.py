@@ -104,7 +104,8 @@ class ChurnSpec(Spec, frozen=True):
     """A table time,node,kind."""
     nodes: Literal["by name", "in order"] = "by name"
     """file: its nodes are those of the workload, or other ones (the machines of a cluster,
-    say), the first of which plays the workload's first node and so on."""
+    say), the first of which plays the workload's first node and so on; those for whom there
+    is no node are left out."""
     speed: Annotated[float, Meta(gt=0, le=1e9)] = 1
     """file: how many times faster than it happened."""
     skip_ms: Milliseconds = 0
