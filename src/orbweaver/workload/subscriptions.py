@@ -53,7 +53,9 @@ class SubscriptionModel(ABC):
 
 class Bucketed(SubscriptionModel):
     """Topics in equal groups; a node takes the same number from each of a few groups
-    (Vitis IV-A). All topics are equally popular, but interests are correlated."""
+    (Vitis IV-A). All topics are equally popular, but interests are correlated. Topics next to
+    each other are of different groups: rates go by number, and were the first topics of one
+    group, all that is published most would be in it."""
 
     def __init__(self, topics: int, law: str, size_min: int, size_max: int) -> None:
         super().__init__(topics, size_min, size_max)
@@ -75,7 +77,7 @@ class Bucketed(SubscriptionModel):
     def _choose(self, rng: Random, size: int) -> Iterable[int]:
         share = size // self._taken
         return [
-            group * self._width + topic
+            topic * len(self._groups) + group
             for group in sample(rng, self._groups, self._taken)
             for topic in sample(rng, range(self._width), share)
         ]

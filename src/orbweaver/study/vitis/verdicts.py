@@ -22,7 +22,7 @@ OVERHEAD, DELAY = "traffic_overhead", "delay_hops_mean"
 
 
 def v1(series: BySeries) -> list[Verdict]:
-    settings = [series[label] for label in CALM]
+    settings = [series[label] for label in CALM if label in series]
     worst = min(float(r.metrics["hit_ratio"]) for one in settings for r in one.each())
     what = f"hit ratio of Vitis and RVR without churn, {len(settings)} series; exact"
     return [Verdict("V1", what, "100 %", f"{100 * worst:.4g} % at worst", worst == 1)]
