@@ -25,7 +25,7 @@ def v1(series: BySeries) -> list[Verdict]:
     settings = [series[label] for label in CALM if label in series]
     worst = min(float(r.metrics["hit_ratio"]) for one in settings for r in one.each())
     what = f"hit ratio of Vitis and RVR without churn, {len(settings)} series; exact"
-    return [Verdict("V1", what, "100 %", f"{100 * worst:.4g} % at worst", worst == 1)]
+    return [Verdict("V1", what, "100 %", f"{100 * worst:.6g} % at worst", worst == 1)]
 
 
 def v2(series: BySeries) -> list[Verdict]:
@@ -160,9 +160,9 @@ def v9(series: BySeries) -> list[Verdict]:
         ours, theirs = (mean(one.means(metric)) for one in (vitis, rvr))
         what = f"churn and a flash crowd: hits{counted} in the worst twentieth of the run, "
         verdicts += [
-            Verdict("V9", what + "Vitis; at least 98 %", "99 %", f"{100 * ours:.2f} %",
+            Verdict("V9", what + "Vitis; at least 98 %", "99 %", f"{100 * ours:.3f} %",
                     ours >= 0.98, note),
-            Verdict("V9", what + "RVR; below Vitis", "87 %", f"{100 * theirs:.2f} %",
+            Verdict("V9", what + "RVR; below Vitis", "87 %", f"{100 * theirs:.3f} %",
                     theirs < ours, note),
         ]  # fmt: skip
     return verdicts
