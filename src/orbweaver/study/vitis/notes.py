@@ -87,9 +87,9 @@ FULL = {
         "With tables of 35 the overhead is 0.46 (random), 0.19 (low) and 0.08 (high)."
     ),
     "V3": (
-        "Low has fewer clusters with friends (86, 43, 21) but longer ways between them, and up to 6 "
-        "friends the second wins. At a fifth of the scale, where there are fewer clusters to begin "
-        "with, it falls."
+        "Low has fewer clusters with friends (86, 43, 21) but longer ways between them, and up to "
+        "6 friends the second wins. At a fifth of the scale, where there are fewer clusters to "
+        "begin with, it falls."
     ),
     "V4": (
         "Nearly every node relays something, so that RVR cannot have more. With high correlation "
