@@ -226,6 +226,8 @@ class Peers:
         if peer.link or len(peer.queue):
             self.dial(peer)
         else:
+            if peer.short:  # so that it is not called anew for the next message to it
+                self._absences.add(peer.node, self._loop.time())
             del self._peers[peer.node]
 
     # -- peers
