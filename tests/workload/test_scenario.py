@@ -177,5 +177,5 @@ def test_settings_that_would_be_left_aside_are_refused(parts: dict[str, Any], sa
 
 
 def test_a_table_of_subscriptions_has_its_own_nodes(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no 'nodes'"):
+    with pytest.raises(UsageError, match="its own nodes and topics: leave out nodes"):
         load(tmp_path, 'overlay = "vitis"\n[workload]\nfile = "x.csv"\nnodes = 5\n')

@@ -30,11 +30,6 @@ def assemble(
         raise UsageError("name an overlay with --overlay (see 'orbweaver overlays')")
     for part, values in parts.items():
         given = {name: value for name, value in values.items() if value is not None}
-        if part == "workload" and base.get(part, {}).get("file") and given and "file" not in given:
-            option = next(iter(given)).replace("_", "-")
-            raise UsageError(
-                f"{scenario} takes its nodes and topics from a table: leave out --{option}"
-            )
         base[part] = base.get(part, {}) | given
     return base
 

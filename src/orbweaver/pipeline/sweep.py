@@ -64,54 +64,44 @@ def sweep(
     after each wave, how many of how many are there."""
     if not store.parent.is_dir():
         raise UsageError(f"{store}: there is no folder {store.parent}")
+    tell = done or (lambda there, of: None)
     with writing_alone(store):
-        return _sweep(spark, jobs, store, memory_gb, wave, done or (lambda there, of: None))
+        keys = {job_key(*job): job for job in jobs}
+        known = stored_results(spark, store, keys)
+        missing = [key for key in keys if key not in known]
+        twins: dict[tuple[str, int], list[str]] = {}
+        for key in missing:
+            scenario, seed = keys[key]
+            twins.setdefault((scenario.fingerprint(), seed), []).append(key)
+        # Large runs first, so that no core is left with one at the end of a wave.
+        left = sorted(twins.values(), key=lambda group: -keys[group[0]][0].workload.nodes)
+        size = wave or _parallelism(spark)
+        start, there = 0, len(keys) - len(missing)
+        while start < len(left):
+            began = time.monotonic()
+            chunk = left[start : start + size]
+            runs = [
+                ([(key, msgspec.json.encode(keys[key][0]).decode()) for key in group],
+                 keys[group[0]][1])
+                for group in chunk
+            ]  # fmt: skip
+            # A partition for each run, which the task finds by its number.
+            places = spark.range(0, len(runs), 1, len(runs))
 
+            def moved(tasks: int, _: int, there: int = there) -> None:
+                tell(there + tasks, len(keys))
 
-def _sweep(
-    spark: SparkSession,
-    jobs: Sequence[Job],
-    store: Path,
-    memory_gb: float,
-    wave: int,
-    tell: Callable[[int, int], None],
-) -> Swept:
-    keys = {job_key(*job): job for job in jobs}
-    known = stored_results(spark, store, keys)
-    missing = [key for key in keys if key not in known]
-    twins: dict[tuple[str, int], list[str]] = {}
-    for key in missing:
-        scenario, seed = keys[key]
-        twins.setdefault((scenario.fingerprint(), seed), []).append(key)
-    # Large runs first, so that no core is left with one at the end of a wave.
-    left = sorted(twins.values(), key=lambda group: -keys[group[0]][0].workload.nodes)
-    size = wave or _parallelism(spark)
-    start, there = 0, len(keys) - len(missing)
-    while start < len(left):
-        began = time.monotonic()
-        chunk = left[start : start + size]
-        runs = [
-            ([(key, msgspec.json.encode(keys[key][0]).decode()) for key in group],
-             keys[group[0]][1])
-            for group in chunk
-        ]  # fmt: skip
-        # A partition for each run, which the task finds by its number.
-        places = spark.range(0, len(runs), 1, len(runs))
-
-        def moved(tasks: int, _: int, there: int = there) -> None:
-            tell(there + tasks, len(keys))
-
-        with watched_tasks(spark, "runs", moved):
-            rows = places.mapInArrow(_runner(runs, memory_gb), RUNS)
-            rows.write.mode("append").parquet(str(store))
-        start += len(chunk)
-        there += sum(map(len, chunk))
-        tell(there, len(keys))
-        if not wave and time.monotonic() - began < SHORT_S:
-            size *= 2  # what is left is no larger
-    known = stored_results(spark, store, keys)
-    failures = stored_failures(spark, store, [key for key in keys if key not in known])
-    return Swept([known[key] for key in keys if key in known], failures, len(missing))
+            with watched_tasks(spark, "runs", moved):
+                rows = places.mapInArrow(_runner(runs, memory_gb), RUNS)
+                rows.write.mode("append").parquet(str(store))
+            start += len(chunk)
+            there += sum(map(len, chunk))
+            tell(there, len(keys))
+            if not wave and time.monotonic() - began < SHORT_S:
+                size *= 2  # what is left is no larger
+        known = stored_results(spark, store, keys)
+        failures = stored_failures(spark, store, [key for key in keys if key not in known])
+        return Swept([known[key] for key in keys if key in known], failures, len(missing))
 
 
 def run_row(key: str, scenario_json: str, seed: int) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from orbweaver import __version__
@@ -153,12 +154,7 @@ def _churn_plots(calm: ByOverlay, churned: ByOverlay) -> list[tuple[str, str]]:
 
 
 def _comparison_plots(by_overlay: ByOverlay) -> list[tuple[str, str]]:
-    def means(metric: str) -> dict[str, float]:
-        return _means(by_overlay, metric)
-
-    def spreads(metric: str) -> dict[str, float]:
-        return _spreads(by_overlay, metric)
-
+    means, spreads = partial(_means, by_overlay), partial(_spreads, by_overlay)
     first = {overlay: results[0].degree_histogram for overlay, results in by_overlay.items()}
     return [
         (

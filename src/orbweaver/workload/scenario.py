@@ -261,11 +261,6 @@ def load_scenario(path: Path, overlay: str | None = None) -> Scenario:
         if isinstance(section, dict) and isinstance(section.get("file"), str) and section["file"]:
             section["file"] = str(path.parent / section["file"])
     workload = raw.get("workload")
-    if isinstance(workload, dict) and workload.get("file") and len(workload) > 1:
-        other = next(name for name in workload if name != "file")
-        raise UsageError(
-            f"{path}: [workload] takes its nodes and topics from a table: no '{other}'"
-        )
     if isinstance(workload, dict) and isinstance(workload.get("subscriptions_per_node"), int):
         workload["subscriptions_per_node"] = str(workload["subscriptions_per_node"])
     if overlay is not None:
@@ -290,6 +285,9 @@ def build_scenario(raw: dict[str, Any], source: str) -> Scenario:
 def _contradictions(scenario: Scenario) -> Iterator[str]:
     """Settings that would be left aside without a word."""
     churn, latency, publish = scenario.churn, scenario.latency, scenario.publish
+    model = [name for name in differing(scenario.workload) if name != "file"]
+    if scenario.workload.file and model:
+        yield f"a table of subscriptions has its own nodes and topics: leave out {model[0]}"
     if churn.file and churn.model != "file":
         yield f"[churn] has a file, but the model is '{churn.model}'; say model = \"file\""
     if churn.model == "file" and not churn.file:

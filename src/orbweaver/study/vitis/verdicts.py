@@ -22,7 +22,7 @@ OVERHEAD, DELAY = "traffic_overhead", "delay_hops_mean"
 
 
 def v1(series: BySeries) -> list[Verdict]:
-    settings = [series[label] for label in CALM if label in series]
+    settings = [series[label] for label in CALM]
     worst = min(float(r.metrics["hit_ratio"]) for one in settings for r in one.each())
     what = f"hit ratio of Vitis and RVR without churn, {len(settings)} series; exact"
     return [Verdict("V1", what, "100 %", f"{100 * worst:.6g} % at worst", worst == 1)]
@@ -98,15 +98,14 @@ def v6(series: BySeries) -> list[Verdict]:
 
 
 def v7(series: BySeries) -> list[Verdict]:
-    vitis, rvr = series["twitter vitis"], series["twitter rvr"]
+    vitis, rvr, opt = (series[f"twitter {overlay}"] for overlay in ("vitis", "rvr", "opt"))
     verdicts = []
     for one, name in ((vitis, "Vitis"), (rvr, "RVR")):
         worst = min(float(r.metrics["hit_ratio"]) for r in one.each())
         what = f"Twitter sample: hit ratio of {name}, tables of {_xs(one)}; exact"
         ok = worst == 1
         verdicts.append(Verdict("V7", what, "100 %", f"{100 * worst:.6g} % at worst", ok))
-    if "twitter opt" in series:
-        verdicts += _of_opt(series["twitter opt"])
+    verdicts += _of_opt(opt)
     size = vitis.xs[-1]
     ratios = [a / b for a, b in zip(vitis.means(OVERHEAD), rvr.means(OVERHEAD), strict=True)]
     for at_size, ratio, paper in ((TABLE, ratios[0], 0.7), (size, ratios[-1], 0.6)):
@@ -116,10 +115,7 @@ def v7(series: BySeries) -> list[Verdict]:
     last = vitis.means(OVERHEAD)[-1]
     what = f"Twitter sample: overhead of Vitis with a table of {size:g}; within 25 %"
     verdicts.append(Verdict("V7", what, "0.43", f"{last:.3f}", within(last, 0.43, 0.25)))
-    for label, name, paper in (("twitter rvr", "RVR", 1.5), ("twitter opt", "OPT", 1.7)):
-        if label not in series:
-            continue
-        other = series[label]
+    for other, name, paper in ((rvr, "RVR", 1.5), (opt, "OPT", 1.7)):
         pairs = zip(other.means(DELAY), vitis.means(DELAY), strict=True)
         times = mean([slow / fast for slow, fast in pairs])
         what = f"Twitter sample: Vitis faster than {name}, mean over tables; within 25 %"
