@@ -155,6 +155,35 @@ def test_opt_covers_most_first(settings: dict[str, int], expected: list[int]) ->
     assert list(opt._select(entries(n1="AB", n2="C", n3="ABC", n4="GH"))) == expected
 
 
+@given(
+    st.lists(st.sets(st.sampled_from("ABCDEFGH")), max_size=12),
+    st.sets(st.integers(1, 12)),
+    st.integers(0, 6),
+)
+def test_opt_chooses_as_if_all_were_weighed_each_time(
+    wanted: list[set[str]], held: set[int], size: int
+) -> None:
+    coverage = 2
+    opt, _ = node(Opt, "ABCDEF", coverage=coverage, table_size=size)
+    opt._has_chosen = held.__contains__
+    candidates = entries(**{f"n{i}": "".join(sorted(t)) for i, t in enumerate(wanted, 1)})
+    left = dict(candidates)
+    plain: list[NodeId] = []
+    count = dict.fromkeys("ABCDEF", 0)
+
+    def gain(n: NodeId) -> int:
+        return sum(count.get(topic, coverage) < coverage for topic in left[n].interest)
+
+    while left and len(plain) < (size or len(candidates)):
+        best = max(left, key=lambda n: (gain(n), n in held))
+        if not gain(best):
+            break
+        for topic in left.pop(best).interest:
+            count[topic] = count.get(topic, coverage) + 1
+        plain.append(best)
+    assert list(opt._select(candidates)) == plain
+
+
 # -- Algorithm 5
 
 

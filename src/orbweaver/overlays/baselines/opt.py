@@ -9,6 +9,7 @@ and their subscribers out of reach; without one the table grows with the interes
 from __future__ import annotations
 
 from collections.abc import Collection
+from heapq import heapify, heappop, heapreplace
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
@@ -55,21 +56,32 @@ class Opt(TableOverlay):
 
     def _select(self, candidates: dict[NodeId, Descriptor]) -> Collection[NodeId]:
         size = self.params.table_size or len(candidates)
-        left = {
-            node: entry.interest.mask & self.interest.mask for node, entry in candidates.items()
-        }
-        chosen: list[NodeId] = []
         lacking = [self.interest.mask] * self.params.coverage
         """Bit t of the i-th: topic t has not been covered i + 1 times."""
+        # Among equals those that are in the table stay, then come those that came first.
+        left = [
+            (-mask.bit_count(), not self._has_chosen(node), place, node, mask)
+            for place, (node, entry) in enumerate(candidates.items())
+            if (mask := entry.interest.mask & self.interest.mask)
+        ]
+        heapify(left)
+        chosen: list[NodeId] = []
         while left and len(chosen) < size:
-            # Among equals those that are in the table stay, then come those that came first.
-            best = max(left, key=lambda n: (_gain(left[n], lacking), self._has_chosen(n)))
-            mask = left.pop(best)
-            if not _gain(mask, lacking):
-                break
-            chosen.append(best)
-            lacking = _cover(mask, lacking)
+            was, fresh, place, node, mask = left[0]
+            gain = _gain(mask, lacking)
+            # Gains only get smaller: who leads with one that is still true is the best.
+            if gain and gain < -was:
+                heapreplace(left, (-gain, fresh, place, node, mask))
+                continue
+            heappop(left)
+            if gain:
+                chosen.append(node)
+                lacking = _cover(mask, lacking)
         return chosen
+
+    def _tempted(self, entries: list[Descriptor]) -> list[Descriptor]:
+        mine = self.interest.mask
+        return [entry for entry in entries if entry.interest.mask & mine]
 
     def _targets(self, topic: Topic) -> Collection[NodeId]:
         return self._interested(topic)
