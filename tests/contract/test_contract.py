@@ -13,6 +13,9 @@ from orbweaver.testing.cases import memberships
 
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "spidercast": [{}, {"kr": 1}, {"adaptive": False}],
+    # With tables of 15, everybody is a neighbour of everybody here, and no path is needed.
+    "vitis": [{}, {"table_size": 3}],
+    "rvr": [{}, {"table_size": 3}],
 }
 """What else than the defaults is worth running through the suite."""
 

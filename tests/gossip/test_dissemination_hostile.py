@@ -5,6 +5,7 @@ import pytest
 from orbweaver.core.messages import Event
 from orbweaver.gossip.announcing import Announce, Sign
 from orbweaver.gossip.dissemination import Dissemination, Gone, Graft, Prune, Push
+from orbweaver.gossip.streams import GAPS_MAX
 from orbweaver.gossip.wanted import Wanted
 from tests.gossip.dissemination_net import Net
 
@@ -135,4 +136,5 @@ def test_gaps_without_end_in_a_topic_of_others_stay_small():
     net = line()
     for seq in range(0, 20_000, 2):
         say(net, Push(Event("other", 9, 0, seq), 1, 0))
-    assert len(net.nodes[1]._streams[9, 0, "other"].ahead) < 300
+    stream = net.nodes[1]._streams[9, 0, "other"]
+    assert max(len(stream.ahead), len(stream.skipped)) <= 2 * GAPS_MAX

@@ -103,6 +103,8 @@ def test_a_pull_is_repeated_to_the_next_who_has_it() -> None:
     flood.on_notice(NodeId(3), Notice(NAME))
     outbox.take()
     flood.step()
+    assert outbox.take() == [], "it may be on its way"
+    flood.step()
     assert outbox.take() == [(3, Pull(NAME))]
     flood.step()
     assert outbox.take() == [(2, Pull(NAME))]
@@ -131,7 +133,19 @@ def test_not_all_of_very_many_are_told_of_again_at_once() -> None:
         flood.publish("a", b"x")
     told = outbox.take()
     flood.step()
+    assert outbox.take() == [], "they may be on their way"
+    flood.step()
     assert outbox.take() == told[:AGAIN_MAX], "the oldest first"
+
+
+def test_a_new_neighbour_is_told_in_the_next_cycle() -> None:
+    targets = [1]
+    flood, outbox = part(targets)
+    flood.publish("a", b"x")
+    outbox.take()
+    targets.append(2)
+    flood.step()
+    assert [peer for peer, _ in outbox.take()] == [2]
 
 
 def test_the_backlog_is_what_nobody_has_taken_for_a_while() -> None:

@@ -65,6 +65,17 @@ def test_a_stream_full_of_gaps_stays_small():
     assert stream.seen(2), "the oldest are given up"
 
 
+def test_what_is_late_among_many_is_still_new():
+    """Half of 2000 events come after the other half."""
+    stream = stream_of(range(1, 2000, 2))
+    late = [seq for seq in range(0, 2000, 2) if not stream.seen(seq)]
+    assert late == list(range(0, 2000, 2))
+    for seq in late:
+        stream.settle(seq)
+    assert stream.next_seq == 2000
+    assert not stream.skipped
+
+
 def test_a_peer_cannot_keep_us_busy_by_naming_a_huge_number():
     stream = Stream()
     assert stream.gaps_up_to(10**12, 2) == [10**12 - 1, 10**12]

@@ -61,6 +61,15 @@ def test_the_worst_stretch_of_a_run() -> None:
     assert found.hit_ratio_worst == pytest.approx(1 / 2)
 
 
+def test_stretches_are_alike_whatever_the_number_of_events() -> None:
+    """The last of 381 events is lost: one of nineteen or twenty, not one of one."""
+    story = Story()
+    for seq in range(381):
+        event = story.publish(1000 * seq, seq=seq)
+        story.arrive(1000 * seq + 1, event, *(() if seq == 380 else (1, 2, 3)))
+    assert story.measure().hit_ratio_worst == pytest.approx(1 - 1 / 20)
+
+
 def test_what_comes_late_is_a_hit_but_not_a_prompt_one() -> None:
     story = Story()
     event = story.publish(1000)

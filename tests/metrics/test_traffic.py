@@ -58,6 +58,10 @@ def test_moments_at_which_nothing_was_noted(counted: Records) -> None:
     assert sent(counted, 150, 299) == sent(counted, 100, 200)
 
 
+def test_nothing_is_noted_between_two_moments(counted: Records) -> None:
+    assert set(sent(counted, 210, 290).values()) == {0}
+
+
 def test_a_period_from_the_start_has_what_was_sent_at_once() -> None:
     recorder = Recorder()
     recorder.count[Connect] = 7

@@ -36,11 +36,11 @@ def test_who_comes_late_remembers_where_it_began_and_where_it_is():
 
 def test_with_too_many_gaps_the_oldest_count_as_seen():
     seen = Seen()
-    for seq in range(1, 1000, 2):
+    for seq in range(1, 4000, 2):
         seen.settle(seq)
     assert len(seen.edges) == 2 * GAPS_MAX + 1
-    gaps = [seq for seq in range(1000) if not has(seen.edges, seq)]
-    assert gaps == list(range(1000 - 2 * GAPS_MAX, 1000, 2))
+    gaps = [seq for seq in range(4000) if not has(seen.edges, seq)]
+    assert gaps == list(range(4000 - 2 * GAPS_MAX, 4000, 2))
     assert not seen.settle(0)
 
 

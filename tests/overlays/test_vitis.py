@@ -13,24 +13,27 @@ from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.core.params import build
 from orbweaver.core.topics import TopicTable
-from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.gossip.descriptor import LIFE, Descriptor
 from orbweaver.gossip.identifiers import PLACE_OF_NODE, PLACE_OF_TOPIC, SPACE, distance
+from orbweaver.gossip.newscast import News
 from orbweaver.gossip.profiles import Goodbye, Peer, Profile, Proposal
 from orbweaver.gossip.relays import Relay
 from orbweaver.gossip.rendezvous import Beside
-from orbweaver.gossip.table import WHOLE_EVERY
+from orbweaver.gossip.table import CALLS, WHOLE_EVERY
 from orbweaver.gossip.tman import Exchange, ExchangeReply
 from orbweaver.overlays.baselines.opt import Opt
 from orbweaver.overlays.baselines.rvr import Rvr
 from orbweaver.overlays.catalog import find
 from orbweaver.overlays.vitis import Vitis
 from orbweaver.overlays.vitis.gateways import Gateways
-from orbweaver.overlays.vitis.rates import make_rates
+from orbweaver.overlays.vitis.rates import HALVED_AFTER, TOPICS_MAX, SeenRates, make_rates
 from orbweaver.overlays.vitis.utility import overlap, weighted
 from orbweaver.sim.simulation import Simulation
+from orbweaver.study.run import run_scenario
 from orbweaver.workload.scenario import (
     FaultSpec,
     InterestChange,
+    PartitionSpec,
     PublishSpec,
     RunSpec,
     Scenario,
@@ -94,6 +97,19 @@ def test_a_topic_without_events_does_not_count() -> None:
     rates = dict.fromkeys("ABC", 1.0) | {"C": 0.0}
     assert weighted(a, b, TABLE, rates) == 0.5
     assert weighted(a, c, TABLE, rates) == 0.0
+
+
+def test_rates_that_are_seen_fade() -> None:
+    rates = SeenRates()
+    for _ in range(100):
+        rates.saw("A")
+    rates.saw("B")
+    for _ in range(HALVED_AFTER):
+        rates.step()
+    assert dict(rates) == {"A": pytest.approx(6.0)}
+    for n in range(2 * TOPICS_MAX):
+        rates.saw(f"of strangers {n}")
+    assert len(rates) <= TOPICS_MAX
 
 
 def test_rates_that_are_seen_grow_with_the_events() -> None:
@@ -468,6 +484,83 @@ def test_gateways_are_left_alone_while_the_table_moves() -> None:
     still.receive(NodeId(2), profile(2, True, "C"))
     still.wake(Vitis.TIMER)
     assert list(still.gateways.proposals) == ["A", "B"]
+
+
+@pytest.mark.parametrize("newcomers", [1, 2, 4])
+def test_a_path_is_asked_for_in_the_second_cycle_as_a_gateway(newcomers: int) -> None:
+    """However much the table moves meanwhile."""
+    vitis, outbox = node(Vitis, "AB")
+    asked: list[int] = []
+    became = 0
+    for cycle in range(1, 12):
+        outbox.clock.now = 1000 * cycle
+        for n in range(10 * cycle, 10 * cycle + newcomers):
+            vitis.receive(NodeId(n), profile(n, True, "C"))
+        outbox.take()
+        vitis.wake(Vitis.TIMER)
+        became = became or (cycle if vitis.gateways.ours else 0)
+        if any(isinstance(m, Relay) for _, m in outbox.take()):
+            asked.append(cycle)
+    assert asked[0] == became + 1
+
+
+def test_who_is_started_anew_is_told_everything_again() -> None:
+    vitis, outbox = content()
+    vitis.receive(NodeId(2), profile(2, True, "AB", 100, own(NodeId(2))))
+    outbox.take()
+    vitis.receive(NodeId(2), profile(2, True, "AB", 101))
+    vitis.wake(Vitis.TIMER)
+    assert not any(isinstance(m, Profile) and m.about for _, m in outbox.take())
+    assert vitis.peers[NodeId(2)].proposals
+    vitis.receive(NodeId(2), profile(2, True, "AB", 101 + LIFE))
+    assert not vitis.peers[NodeId(2)].proposals, "what its last life proposed"
+    vitis.wake(Vitis.TIMER)
+    assert any(isinstance(m, Profile) and m.about for _, m in outbox.take())
+
+
+def test_what_is_wanted_no_longer_leaves_nothing_behind() -> None:
+    vitis, _ = content("AB")
+    vitis.receive(NodeId(2), profile(2, True, "AB", 1, own(NodeId(2)), Proposal("B", 2, 2, 0)))
+    vitis.gateways.update(vitis._sharing)
+    vitis.unsubscribe("A")
+    assert list(vitis.peers[NodeId(2)].proposals) == ["B"]
+    assert list(vitis.gateways._reach) == ["B"]
+    vitis.receive(NodeId(2), profile(2, True, "A", 2))
+    assert not vitis.peers[NodeId(2)].proposals
+
+
+def test_there_are_no_more_long_links_than_there_is_room_for() -> None:
+    with pytest.raises(UsageError, match="vitis: a table of 15 has room for 13 long links"):
+        build(Vitis.Params, {"long_links": 14}, "vitis")
+    assert build(Vitis.Params, {"long_links": 13}, "vitis").long_links == 13
+
+
+@pytest.mark.parametrize("overlay", ["vitis", "rvr", "opt"])
+def test_a_network_that_was_cut_in_two_grows_together_again(overlay: str) -> None:
+    cut = PartitionSpec(start_ms=10_000, end_ms=40_000)
+    scenario = Scenario(
+        overlay=overlay,
+        workload=WorkloadSpec(nodes=60, topics=12, subscriptions_per_node="4"),
+        faults=FaultSpec(partitions=(cut,)),
+        publish=PublishSpec(per_topic=2),
+        run=RunSpec(warmup_ms=60_000),
+    )
+    assert run_scenario(scenario, 1).result.metrics["hit_ratio"] == 1
+
+
+def test_only_who_went_without_a_word_is_called() -> None:
+    vitis, outbox = content(age_max=3)
+    for n in (2, 3):
+        vitis.receive(NodeId(n), profile(n, True))
+    vitis.receive(NodeId(3), Goodbye(leaving=True))
+    called: list[NodeId] = []
+    for cycle in range(1, 30):
+        outbox.clock.now = 1000 * cycle
+        vitis.wake(Vitis.TIMER)
+        gone = cycle > 3
+        called += [to for to, m in outbox.take() if gone and isinstance(m, News)]
+    assert called.count(NodeId(2)) >= CALLS
+    assert called.count(NodeId(3)) == 0
 
 
 def test_who_lost_us_is_introduced_again() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -43,6 +44,22 @@ def test_a_trace_is_read_once_and_cut_as_often_as_asked(
     fetch(spark, source, ring("large", 12), work)
     rows = read_table(table_in(large, "nodes"), ("node",))
     assert all(node.startswith("x") for _, (node,) in rows), "made of what the file is now"
+
+
+def test_a_trace_is_made_again_when_it_is_to_be_another(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "ring.txt").write_text("".join(f"{n} {(n + 1) % 30}\n" for n in range(30)))
+    work = tmp_path / "work"
+    trace = ring("cut", 5)
+    folder = fetch(spark, tmp_path, trace, work)
+    fetch(spark, tmp_path, ring("cut", 12), work)
+    assert len(list(read_table(table_in(folder, "nodes"), ("node",)))) == 12
+    both = len(list(read_table(work / "ring-whole" / "subscriptions", ("node",))))
+    options = {"direction": "follower-first"}
+    fetch(spark, tmp_path, replace(trace, kind="directed-edges", options=options), work)
+    one_way = len(list(read_table(work / "ring-whole" / "subscriptions", ("node",))))
+    assert (both, one_way) == (60, 30)
 
 
 def test_what_papers_ask_of_the_pipeline_exists() -> None:

@@ -15,10 +15,6 @@ from orbweaver.records.writers import check_records_out, write_records
 INTERRUPTIONS = pytest.mark.parametrize("interruption", [KeyboardInterrupt, OSError, SystemExit])
 
 
-def never(folder: Path) -> bool:
-    return False
-
-
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
@@ -68,7 +64,7 @@ def test_an_interrupted_file_leaves_the_earlier_one(
 
 def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
     target = tmp_path / "out"
-    with whole_folder(target, replaces=never) as temporary:
+    with whole_folder(target, ()) as temporary:
         (temporary / "nodes.csv").write_text("x")
         assert not target.exists()
     assert names(target) == ["nodes.csv"]
@@ -86,7 +82,7 @@ def test_an_interrupted_folder_leaves_what_was(
         (target / "nodes.csv").write_text("earlier")
 
     def write() -> None:
-        with whole_folder(target, replaces=lambda folder: True) as temporary:
+        with whole_folder(target, ["nodes.csv"]) as temporary:
             (temporary / "nodes.csv").write_text("half")
             raise interruption
 
@@ -137,7 +133,7 @@ def test_other_things_beside_an_earlier_runs_tables_are_left_alone(tmp_path: Pat
     target = tmp_path / "out"
     write_records(Records(), target, "parquet")
     (target / "thesis.tex").write_text("years of work")
-    with pytest.raises(UsageError, match="holds other things"):
+    with pytest.raises(UsageError, match=r"holds other things, 'thesis\.tex' for one"):
         write_records(Records(), target, "csv")
     assert (target / "thesis.tex").exists()
 
@@ -150,7 +146,7 @@ def test_a_folder_named_like_a_table_is_no_table(tmp_path: Path) -> None:
         check_records_out(target)
 
 
-@pytest.mark.parametrize("writer", [whole_file, partial(whole_folder, replaces=never)])
+@pytest.mark.parametrize("writer", [whole_file, partial(whole_folder, ours=())])
 def test_a_missing_parent_is_named(tmp_path: Path, writer) -> None:
     with (
         pytest.raises(UsageError, match=r"there is no folder .*nowhere"),
@@ -161,7 +157,7 @@ def test_a_missing_parent_is_named(tmp_path: Path, writer) -> None:
 
 def test_a_folder_cannot_take_the_place_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("x")
-    with pytest.raises(UsageError, match="is a file"), whole_folder(tmp_path / "out", never):
+    with pytest.raises(UsageError, match="is a file"), whole_folder(tmp_path / "out", ()):
         pass
 
 

@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -110,3 +112,26 @@ def test_without_the_lab_install_csv_is_the_default(
     with pytest.raises(UsageError, match="lab"):
         write_records(small(), tmp_path / "out", "parquet")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "first line"),
+        ("node,time_ms,kind\n7,1,join\n", "first line"),
+        ("time_ms,node,kind\n1,seven,join\n", "seven"),
+        ("time_ms,node,kind\n1,7\n", "shorter"),
+    ],
+)
+def test_a_damaged_table_is_named(tmp_path: Path, text: str, complaint: str) -> None:
+    write_records(small(), tmp_path / "out", "csv")
+    (tmp_path / "out" / "nodes.csv").write_text(text)
+    with pytest.raises(UsageError, match=rf"nodes\.csv is no table of records: .*{complaint}"):
+        read_records(tmp_path / "out")
+
+
+def test_a_parquet_table_with_other_columns_is_named(tmp_path: Path) -> None:
+    write_records(small(), tmp_path / "out", "parquet")
+    pq.write_table(pa.table({"node": [1]}), tmp_path / "out" / "nodes.parquet")
+    with pytest.raises(UsageError, match=r"nodes\.parquet is no table of records: .*columns"):
+        read_records(tmp_path / "out")

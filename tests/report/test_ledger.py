@@ -18,6 +18,7 @@ from orbweaver.study.paper import Paper
 from orbweaver.study.run import Result
 from orbweaver.study.spidercast import SPIDERCAST
 from orbweaver.study.vitis import VITIS
+from orbweaver.study.vitis.experiments import SCALES
 
 
 def result(name: str, seed: int, **metrics: Any) -> Result:
@@ -120,6 +121,17 @@ def test_a_scale_is_known_by_its_nodes_where_names_are_the_same(scale: str) -> N
     assert kept == mine
 
 
+@pytest.mark.parametrize("scale", VITIS.scales)
+def test_a_scale_is_known_by_the_size_of_its_sample(scale: str) -> None:
+    sampled = SCALES[scale].sampled
+    jobs = VITIS.jobs(["V7"], scale, [0])
+    # Some nodes of a sample want nothing.
+    results = [
+        msgspec.structs.replace(result(one.name, seed), nodes=sampled - 3) for one, seed in jobs
+    ]
+    assert judged(VITIS, results) == (scale, ["V7", "V10"])
+
+
 def test_points_of_a_series_are_in_the_order_of_their_numbers() -> None:
     names = ["friends @ 0", "friends @ 12", "friends @ 6", "size @ 10000", "size @ 2500"]
     found = gather(result(name, 0) for name in names)
@@ -138,6 +150,18 @@ def test_it_takes_several_seeds_to_call_something_reproduced(series: dict[str, S
     assert "reproduced." in whole.summary
 
 
+def test_the_setting_with_fewest_seeds_counts() -> None:
+    results = [result("a @ 1", 0), *(result("b @ 1", seed) for seed in range(3))]
+    assert judge(VITIS, ["V10"], "quick", gather(results)).seeds == [0]
+
+
+def test_what_needs_no_runs_needs_no_seeds() -> None:
+    ledger = judge(VITIS, ["V10"], "quick", {})
+    assert ledger.command() == "orbweaver reproduce vitis --scale quick --claims V10"
+    assert ledger.summary == "1 of 1 checks reproduced."
+    assert ledger.word(ledger.verdicts[0]) == "reproduced"
+
+
 def test_the_command_names_traces_where_they_are_needed() -> None:
     ledger = Ledger("vitis", "Vitis", "quick", "small", [0, 1], [], ["V9"], [])
     whole = "orbweaver reproduce vitis --scale quick"
@@ -149,7 +173,9 @@ def test_the_command_names_traces_where_they_are_needed() -> None:
 
 
 def test_notes_are_those_of_the_scale_and_of_the_claims() -> None:
-    notes = {"S1": "one", "S2": "two", "the scale": "small"}
+    notes = {"S1": "one", "S2": "two", "both (S1, S3)": "more", "the scale": "small"}
     paper = dataclasses.replace(SPIDERCAST, notes={"quick": notes})
-    assert paper.notes_on("quick", ["S1"]) == {"S1": "one", "the scale": "small"}
+    found = {"S1": "one", "both (S1, S3)": "more", "the scale": "small"}
+    assert paper.notes_on("quick", ["S1"]) == found
+    assert paper.notes_on("quick", []) == {"the scale": "small"}
     assert paper.notes_on("full", ["S1"]) == {}

@@ -6,12 +6,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.sim.latency import Latency, make_latency, read_coordinates, read_matrix
-from orbweaver.workload.scenario import LatencySpec
+from orbweaver.workload.scenario import LatencySpec, Scenario
 
 
 def make(labels: int | list[str] = 3, seed: int = 0, **settings: Any) -> Latency:
@@ -66,6 +68,32 @@ def test_a_gzipped_matrix(tmp_path: Path) -> None:
 def test_missing_cells_get_the_median(tmp_path: Path, missing: str) -> None:
     text = f"0 10 {missing}\n30 0 40\n50 60 0\n"
     assert read_matrix(Path(write(tmp_path, text)))[0] == [0, 10, 40]
+
+
+def test_a_matrix_that_was_ingested(tmp_path: Path) -> None:
+    """One way and in milliseconds, as the table says; what is missing gets the median."""
+    folder = tmp_path / "rtt" / "latency"
+    folder.mkdir(parents=True)
+    cells = {"a": [0, 0, 1, 1, 2], "b": [1, 2, 0, 2, 0], "ms": [1.0, 2.0, 3.0, 4.0, 5.0]}
+    pq.write_table(pa.table(cells), folder / "part-0.parquet")
+    for file in (folder.parent, folder):
+        found = square(make(model="matrix", file=str(file), unit="s"), 3)
+        assert sorted(delay for row in found for delay in row) == [1, 1, 1, 1, 2, 3, 3, 4, 5]
+        assert Scenario(
+            overlay="random", latency=LatencySpec(model="matrix", file=str(file))
+        ).fingerprint()
+
+
+def test_coordinates_that_were_ingested(tmp_path: Path) -> None:
+    folder = tmp_path / "map" / "coordinates"
+    folder.mkdir(parents=True)
+    cells = {"node": ["0", "1"], "x": [0.0, 3.0], "y": [0.0, 4.0]}
+    pq.write_table(pa.table(cells), folder / "part-0.parquet")
+    spec = LatencySpec(model="coordinates", file=str(folder.parent))
+    assert make_latency(spec, ["0", "1"], Random(0))(NodeId(0), NodeId(1)) == 5
+    one = Scenario(overlay="random", latency=spec).fingerprint()
+    pq.write_table(pa.table(cells | {"x": [0.0, 9.0]}), folder / "part-0.parquet")
+    assert Scenario(overlay="random", latency=spec).fingerprint() != one
 
 
 @pytest.mark.parametrize(

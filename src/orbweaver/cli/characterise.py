@@ -13,6 +13,7 @@ from orbweaver.cli.options import Json, Master
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import err, out, print_json, show, table
 from orbweaver.core.errors import UsageError, nearest
+from orbweaver.records.files import check_file
 
 if TYPE_CHECKING:
     from orbweaver.pipeline.characterise.tdi import Method
@@ -66,8 +67,8 @@ def characterise(
         orbweaver synthesise zipf:1 --out workload && orbweaver characterise workload --d 40
     """
     chosen = choose_method(approximate, method)
-    if out_file is not None and not out_file.parent.is_dir():
-        raise UsageError(f"{out_file}: there is no folder {out_file.parent}")
+    if out_file is not None:
+        check_file(out_file)
     found = _run(path, d, chosen, seed, master)
     if out_file is not None:
         from orbweaver.pipeline.characterise.page import write_page

@@ -109,17 +109,17 @@ def compare(
     if churn != "none":
         topic_count = len(make_workload(compared[0], wanted[0]).subscriptions.topics)
         halves[CHURNED] = [with_churn(one, churn, topic_count) for one in compared]
+    places = [(half, one) for half, scenarios in halves.items() for one in scenarios]
     jobs: list[Job] = [
-        (replace(one, name=half), seed)
-        for half, scenarios in halves.items()
-        for one in scenarios
+        (replace(one, name=f"{one.overlay}, {half}"), seed)
+        for half, one in places
         for seed in wanted
     ]
     results = _run(jobs, workers)
     report_cut_short(results)
     found: dict[str, dict[str, list[Result]]] = {half: {} for half in halves}
-    for result in results:
-        found[result.name].setdefault(result.overlay, []).append(result)
+    for i, (half, one) in enumerate(places):
+        found[half][one.overlay] = results[i * len(wanted) : (i + 1) * len(wanted)]
     titles = {
         half: _describe(scenarios[0], results[0].nodes, results[0].topics)
         for half, scenarios in halves.items()

@@ -66,7 +66,7 @@ def reproduce(
     chosen_paper = find_paper(paper)
     chosen = list(chosen_paper.claims)
     if claims is not None:
-        chosen = [claim.strip().upper() for claim in claims.split(",")]
+        chosen = list(dict.fromkeys(claim.strip().upper() for claim in claims.split(",")))
     chosen_paper.check(chosen, scale)
     traced = [claim for claim in chosen if chosen_paper.claims[claim].traced]
     if traced and traces is None:

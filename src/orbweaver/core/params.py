@@ -72,4 +72,5 @@ def build(params: type[P], settings: Mapping[str, Any], owner: str) -> P:
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$.")
         name = where.rstrip("`")
-        raise UsageError(f"parameter '{name}' of {owner}: {what[0].lower()}{what[1:]}") from None
+        whose = f"parameter '{name}' of {owner}" if name else owner
+        raise UsageError(f"{whose}: {what[0].lower()}{what[1:]}") from None

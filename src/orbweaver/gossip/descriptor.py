@@ -12,6 +12,9 @@ from orbweaver.core.topics import NOTHING, Interest
 
 Version = Annotated[int, Meta(ge=0, le=1 << 62)]
 """Of a node's interest: grows with every start and every change, so the larger is the newer."""
+LIFE = 1000
+"""Versions grow by one with each change of interest, and with a new start by the milliseconds
+since the last: fewer than this is the same life."""
 
 
 class Descriptor(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -114,6 +114,8 @@ class Flood:
         self._streams: dict[StreamId, Stream] = {}
         self._known: dict[EventId, Known] = {}
         self._bytes = 0
+        self._stepped = -1
+        """When the last cycle was."""
         self._untaken: deque[Known] = deque()
         self._unproven: dict[NodeId, int] = {}
         """How many events are looked for because of each peer."""
@@ -188,7 +190,9 @@ class Flood:
     def step(self) -> None:
         """Once a cycle: forget what is old, ask and tell again where nothing came back."""
         self.backlog()
-        old = self._context.outbox.now() - KEEP_MS
+        now = self._context.outbox.now()
+        before, self._stepped = self._stepped, now
+        old = now - KEEP_MS
         again = AGAIN_MAX
         for name, known in list(self._known.items()):
             if known.since < old:
@@ -196,12 +200,14 @@ class Flood:
                 continue
             if not again:
                 break
-            asked = known.event is None and bool(known.sources)
+            # What is younger than a cycle may well be answered yet.
+            waited = known.since <= before
+            asked = waited and known.event is None and bool(known.sources)
             if asked:
                 # The next who said to have it; the first may have gone.
                 known.sources.append(known.sources.pop(0))
                 self._context.outbox.send(known.sources[0], Pull(name))
-            if self._spread(name, known) or asked:
+            if self._spread(name, known, TELL_MAX if waited else 1) or asked:
                 again -= 1
 
     def _wants(self, topic: Topic, age_ms: int) -> bool:
@@ -209,12 +215,12 @@ class Flood:
         since = self._subscribed.get(topic)
         return since is not None and age_ms <= self._context.outbox.now() - since + AGE_SLACK_MS
 
-    def _spread(self, name: EventId, known: Known) -> bool:
-        """Whether there was anybody to tell."""
+    def _spread(self, name: EventId, known: Known, most: int = 1) -> bool:
+        """Tell those who have been told less often than `most`. Whether there was anybody."""
         if known.quiet:
             return False
         told = known.told
-        peers = [peer for peer in self._targets(name[2]) if 0 <= told.get(peer, 0) < TELL_MAX]
+        peers = [peer for peer in self._targets(name[2]) if 0 <= told.get(peer, 0) < most]
         if peers:
             for peer in peers:
                 told[peer] = told.get(peer, 0) + 1

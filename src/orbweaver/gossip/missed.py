@@ -13,16 +13,12 @@ from typing import NamedTuple
 
 from orbweaver.core.ids import NodeId
 from orbweaver.gossip.cyclon import Cyclon
+from orbweaver.gossip.descriptor import LIFE
 
 MISSED_MAX = 64
 """Those lost last are remembered."""
 TRIES = 3
 """An answer may be lost, and the way be found a moment later than the word."""
-
-
-LIFE = 1000
-"""Versions grow by one with each change of interest, and with a new start by the milliseconds
-since the last: fewer than this is the same life."""
 
 
 class Loss(NamedTuple):

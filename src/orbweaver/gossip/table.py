@@ -20,7 +20,7 @@ from orbweaver.core.overlay import Context, Timer
 from orbweaver.core.params import Params
 from orbweaver.core.seeds import below
 from orbweaver.core.topics import NOTHING, Interest
-from orbweaver.gossip.descriptor import Aged, Descriptor
+from orbweaver.gossip.descriptor import LIFE, Aged, Descriptor
 from orbweaver.gossip.dispatch import DispatchingOverlay, Handler
 from orbweaver.gossip.flood import Flood, Notice, Pull, Pulled
 from orbweaver.gossip.newscast import News, Newscast, NewsReply
@@ -29,6 +29,10 @@ from orbweaver.gossip.tman import Exchange, ExchangeReply, TMan
 
 WHOLE_EVERY = 10
 """Cycles after which a neighbour is told everything again."""
+SILENT_MAX = 20
+"""Those lost last are called, one in a cycle,"""
+CALLS = 10
+"""each so many times: a network that was cut in two for a minute or two grows together again."""
 
 
 class TableParams(Params, frozen=True):
@@ -67,6 +71,9 @@ class TableOverlay(DispatchingOverlay):
         """Everybody linked to: in our table, or with us in theirs."""
         self._sharing: dict[Topic, list[Peer]] = {}
         """Topic of ours -> the peers that share it."""
+        self._silent: dict[NodeId, int] = {}
+        """Neighbours that were lost without a word -> calls that are left. When a network is cut,
+        the views of either side soon hold nobody of the other."""
         self._subscribed: dict[Topic, int] = {}
         """Topic -> since when."""
         self._published: dict[Topic, None] = {}
@@ -129,6 +136,7 @@ class TableOverlay(DispatchingOverlay):
         self._drop_silent()
         if not self._settled:
             self._refresh_table(())
+        self._call_silent()
         self.newscast.step()
         self.tman.step(self.newscast.contacts())
         self._introduce_again()
@@ -141,6 +149,9 @@ class TableOverlay(DispatchingOverlay):
         known = self.peers.get(peer)
         if known is not None:
             self._unlink(known)
+            self._silent[peer] = CALLS
+            if len(self._silent) > SILENT_MAX:
+                del self._silent[next(iter(self._silent))]
 
     def backlog(self) -> int:
         return self.flood.backlog()
@@ -260,6 +271,15 @@ class TableOverlay(DispatchingOverlay):
         for peer in [p for p in self.peers.values() if p.heard_ms < stale]:
             self.lost(peer.node)
 
+    def _call_silent(self) -> None:
+        """The one that was called least lately."""
+        if self._silent:
+            peer = next(iter(self._silent))
+            calls = self._silent.pop(peer)
+            if calls > 1:
+                self._silent[peer] = calls - 1
+            self.newscast.meet([peer])
+
     def _exchange_profiles(self) -> None:
         quiet: tuple[list[NodeId], list[NodeId]] = ([], [])
         """Those to whom there is nothing to say but that we are alive, most of the time all:
@@ -303,6 +323,10 @@ class TableOverlay(DispatchingOverlay):
         peer.heard_ms = self.context.outbox.now()
         peer.chooses = message.chosen
         if about is not None and about.version > peer.said:
+            if about.version >= peer.said + LIFE and peer.said >= 0:
+                # It has been started anew, and knows nothing of what was agreed.
+                self._void(peer)
+                peer.introduced = False
             peer.said = about.version
             self._update(peer, about)
         if message.proposals:
@@ -314,6 +338,7 @@ class TableOverlay(DispatchingOverlay):
         peer = self.peers.get(sender)
         if message.leaving:
             self.lost(sender)
+            self._silent.pop(sender, None)
         elif peer is not None:
             peer.chooses = peer.introduced = False
             if peer.chosen:
@@ -325,6 +350,7 @@ class TableOverlay(DispatchingOverlay):
 
     def _link(self, peer: Peer) -> Peer:
         self.peers[peer.node] = peer
+        self._silent.pop(peer.node, None)
         self.context.outbox.link_up(peer.node)
         self._index(peer)
         self._linked(peer)

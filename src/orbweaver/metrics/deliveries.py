@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 from orbweaver.records import Records
 
@@ -103,9 +104,10 @@ def _hit_ratio(owed_and_got: Sequence[tuple[int, int]]) -> float:
 
 
 def _worst(owed_and_got: Sequence[tuple[int, int]]) -> float:
-    size = max(1, -(-len(owed_and_got) // PARTS))
-    stretches = [owed_and_got[i : i + size] for i in range(0, len(owed_and_got), size)]
-    found = [_hit_ratio(stretch) for stretch in stretches]
+    events = len(owed_and_got)
+    parts = max(1, min(PARTS, events))
+    ends = [i * events // parts for i in range(parts + 1)]
+    found = [_hit_ratio(owed_and_got[start:end]) for start, end in pairwise(ends)]
     return min((ratio for ratio in found if not math.isnan(ratio)), default=math.nan)
 
 

@@ -83,6 +83,6 @@ def _sum_sends(records: Records, column: str, start_ms: int, end_ms: int | None)
     for time, purpose, value in zip(times, records["sends"]["purpose"], values, strict=True):
         if time == end:
             totals[purpose] = totals.get(purpose, 0) + value
-        elif time == start:
+        if time == start:
             totals[purpose] = totals.get(purpose, 0) - value
     return totals

@@ -4,7 +4,6 @@ come from. It appears whole or not at all."""
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from orbweaver.core.errors import UsageError
-from orbweaver.records.files import replaced_folder
+from orbweaver.records.files import check_folder, whole_folder
 
 MANIFEST = "dataset.json"
 
@@ -30,7 +29,7 @@ def whole_dataset(path: Path, tables: Collection[str]) -> Iterator[Path]:
     wrong. What is there already is replaced only if it is an earlier run's, with no tables
     but these: two traces written to one folder would otherwise lose the first."""
     check_output(path, tables)
-    with replaced_folder(path) as temporary:
+    with whole_folder(path, {*tables, MANIFEST}) as temporary:
         yield temporary
 
 
@@ -38,16 +37,7 @@ def check_output(path: Path, tables: Collection[str]) -> None:
     """Mistakes about the place to write to, found before the work begins."""
     if "://" in str(path) or ":/" in str(path):
         raise UsageError(f"{path}: tables are written to a folder, not to an address")
-    if not path.parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {path.parent}")
-    if not os.access(path.parent, os.W_OK):
-        raise UsageError(f"{path}: the folder {path.parent} cannot be written to")
-    if path.exists() and not path.is_dir():
-        raise UsageError(f"{path} is a file, not a folder")
-    if path.is_dir():
-        strangers = sorted({f.name for f in path.iterdir()} - {*tables, MANIFEST})
-        if strangers:
-            raise UsageError(f"{path} holds other things, '{strangers[0]}' for one; name a new one")
+    check_folder(path, {*tables, MANIFEST})
 
 
 def write_table(rows: DataFrame, folder: Path, name: str) -> DataFrame:

@@ -29,6 +29,7 @@ from orbweaver.core.errors import UsageError
 from orbweaver.metrics.averages import interval95, mean
 from orbweaver.metrics.summary import graph_metrics
 from orbweaver.metrics.topics import TopicShape, topic_shape
+from orbweaver.pipeline.cancel import cancelled_on_failure
 from orbweaver.pipeline.dataset import count_rows, whole_dataset, write_manifest, write_table
 from orbweaver.pipeline.store import read_runs, recorded_runs
 from orbweaver.study.recorded import holds_records
@@ -96,7 +97,7 @@ def measure(
         runs = select_runs(recorded_runs(spark, store, at_ms))
     else:
         runs = select_runs(read_runs(spark, store), code)
-    with whole_dataset(out, TABLES) as folder:
+    with whole_dataset(out, TABLES) as folder, cancelled_on_failure(spark):
         kept = write_table(runs.drop("looks"), folder, "runs")
         looks = exploded(runs)
         shapes = write_table(topic_shapes(looks), folder, "topics")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from orbweaver.pipeline.dataset import MANIFEST
+from orbweaver.pipeline.dataset import MANIFEST, read_manifest
 from orbweaver.pipeline.ingest.job import prepare
 from orbweaver.pipeline.ingest.run import ingest
 from orbweaver.pipeline.sample.methods import build_settings
@@ -22,17 +23,21 @@ def fetch(spark: SparkSession, source: Path, trace: Trace, work: Path) -> Path:
     # Samples of one trace are cut from the same tables.
     whole = work / f"{Path(trace.file).name.partition('.')[0]}-whole" if trace.method else folder
     file, note = source / trace.file, whole.with_name(f"{whole.name}.source")
-    if not (whole / MANIFEST).exists() or (file.exists() and _read(note) != _describe(file)):
+    if not (whole / MANIFEST).exists() or (file.exists() and _read(note) != _describe(file, trace)):
         ingest(spark, prepare(trace.kind, [str(file)], whole, trace.options))
-        note.write_text(_describe(file), encoding="utf-8")
-    if trace.method and _made_ns(folder) < _made_ns(whole):
-        sample(spark, whole, folder, build_settings(trace.method, 0, trace.settings))
+        note.write_text(_describe(file, trace), encoding="utf-8")
+    if trace.method:
+        settings = build_settings(trace.method, 0, trace.settings)
+        same = read_manifest(folder).get("settings") == dataclasses.asdict(settings)
+        if not same or _made_ns(folder) < _made_ns(whole):
+            sample(spark, whole, folder, settings)
     return folder
 
 
-def _describe(file: Path) -> str:
+def _describe(file: Path, trace: Trace) -> str:
     found = file.stat()
-    return f"{file.resolve()}, {found.st_size} bytes, {found.st_mtime_ns}"
+    read_as = f"{trace.kind} {sorted(trace.options.items())}"
+    return f"{file.resolve()}, {found.st_size} bytes, {found.st_mtime_ns}, {read_as}"
 
 
 def _read(note: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,14 +20,14 @@ def check_file(path: Path) -> Path:
     return _parent(path)
 
 
-def check_folder(path: Path, replaces: Callable[[Path], bool]) -> Path:
-    """The same for a folder. One that is there already must be empty, or one that it
-    replaces."""
+def check_folder(path: Path, ours: Collection[str]) -> Path:
+    """The same for a folder. One that is there already may hold nothing but these: what an
+    earlier run wrote is replaced, and nothing else."""
     if path.exists() and not path.is_dir():
         raise UsageError(f"{path} is a file, not a folder")
-    found = sorted(path.glob("*"))
-    if found and not replaces(path):
-        raise UsageError(f"{path} holds other things, '{found[0].name}' for one; name a new one")
+    strangers = sorted(f.name for f in path.glob("*") if f.name not in ours)
+    if strangers:
+        raise UsageError(f"{path} holds other things, '{strangers[0]}' for one; name a new one")
     return _parent(path)
 
 
@@ -46,17 +46,9 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_folder(path: Path, replaces: Callable[[Path], bool]) -> Iterator[Path]:
-    """The same for a folder."""
-    check_folder(path, replaces)
-    with replaced_folder(path) as temporary:
-        yield temporary
-
-
-@contextmanager
-def replaced_folder(path: Path) -> Iterator[Path]:
-    """The same without a look at what is there: it is replaced, whatever it is."""
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+def whole_folder(path: Path, ours: Collection[str]) -> Iterator[Path]:
+    """The same for a folder, which may be there already with nothing but these in it."""
+    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=check_folder(path, ours)))
     before = temporary.with_name(f"{temporary.name}.before")
     try:
         yield temporary

@@ -33,7 +33,7 @@ def write_records(
     writer = {"parquet": _write_parquet, "csv": _write_csv, "jsonl": _write_jsonl}[format]
     if format == "parquet" and not find_spec("pyarrow"):
         raise UsageError(f"writing Parquet needs {LAB}")
-    with whole_folder(folder, _only_records) as target:
+    with whole_folder(folder, _replaced(folder)) as target:
         for name, table in records.tables.items():
             writer(table, target / f"{name}.{format}")
         if about is not None:
@@ -48,12 +48,15 @@ def has_records(folder: Path) -> bool:
 def check_records_out(folder: Path) -> None:
     """Raises where records cannot be written: they take the place of an earlier run's, and of
     nothing else."""
-    check_folder(folder, _only_records)
+    check_folder(folder, _replaced(folder))
 
 
-def _only_records(folder: Path) -> bool:
+def _replaced(folder: Path) -> set[str]:
+    """What may be there: all tables of an earlier run. One alone may be somebody's own."""
+    if not has_records(folder):
+        return set()
     ours = {f"{name}.{suffix}" for name in TABLES for suffix in get_args(Format)} | {ABOUT}
-    return has_records(folder) and all(f.name in ours and f.is_file() for f in folder.glob("*"))
+    return {file.name for file in folder.glob("*") if file.is_file()} & ours
 
 
 def read_about(folder: Path) -> dict[str, Any]:
@@ -74,7 +77,10 @@ def read_records(folder: Path) -> Records:
         for suffix, reader in (("csv", _read_csv), ("jsonl", _read_jsonl), ("parquet", _read_pq)):
             path = folder / f"{name}.{suffix}"
             if path.exists():
-                reader(path, records[name])
+                try:
+                    reader(path, records[name])
+                except (ValueError, KeyError, TypeError, OverflowError) as error:
+                    raise UsageError(f"{path} is no table of records: {error}") from None
                 break
         else:
             raise UsageError(f"{folder} has no table '{name}'")
@@ -118,7 +124,8 @@ def _read_csv(path: Path, table: Table) -> None:
     casts = [int if column.type == "int" else str for column in table.spec.columns]
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
-        next(reader)
+        if tuple(next(reader, ())) != tuple(table.spec.names):
+            raise ValueError(f"its first line is not {','.join(table.spec.names)}")
         for row in reader:
             table.append(*(cast(cell) for cast, cell in zip(casts, row, strict=True)))
 
@@ -133,5 +140,8 @@ def _read_jsonl(path: Path, table: Table) -> None:
 def _read_pq(path: Path, table: Table) -> None:
     import pyarrow.parquet as pq
 
-    for name, column in pq.read_table(path).to_pydict().items():
+    columns = pq.read_table(path).to_pydict()
+    if tuple(columns) != tuple(table.spec.names):
+        raise ValueError(f"its columns are not {','.join(table.spec.names)}")
+    for name, column in columns.items():
         table[name].extend(column)

@@ -25,6 +25,7 @@ class Ledger(msgspec.Struct, frozen=True):
     scale: str
     scale_meaning: str
     seeds: list[int]
+    """Of the setting that has fewest; none where nothing had to be run."""
     verdicts: list[Verdict]
     traced: list[str]
     """The claims among them that need real traces."""
@@ -36,9 +37,13 @@ class Ledger(msgspec.Struct, frozen=True):
         return sum(verdict.reproduced for verdict in self.verdicts)
 
     @property
+    def enough_seeds(self) -> bool:
+        return not self.seeds or len(self.seeds) >= SEEDS_MIN
+
+    @property
     def summary(self) -> str:
         count = f"{self.held} of {len(self.verdicts)} checks"
-        if len(self.seeds) >= SEEDS_MIN:
+        if self.enough_seeds:
             return f"{count} reproduced."
         seeds = "one seed" if len(self.seeds) == 1 else f"{len(self.seeds)} seeds"
         return f"{count} hold over {seeds}; it takes {SEEDS_MIN} to call one reproduced."
@@ -46,22 +51,21 @@ class Ledger(msgspec.Struct, frozen=True):
     def word(self, verdict: Verdict) -> str:
         if not verdict.reproduced:
             return "not reproduced"
-        return "reproduced" if len(self.seeds) >= SEEDS_MIN else "holds"
+        return "reproduced" if self.enough_seeds else "holds"
 
     def command(self, claim: str = "") -> str:
         """What makes it again, whole or one claim of it."""
-        seeds = ",".join(map(str, self.seeds))
+        seeds = f" --seeds {','.join(map(str, self.seeds))}" if self.seeds else ""
         claims = claim or ",".join(self.part)
         only = f" --claims {claims}" if claims else ""
         needs = self.traced and (not claim or claim in self.traced)
         traces = " --traces TRACES" if needs else ""
-        return (
-            f"orbweaver reproduce {self.paper} --scale {self.scale}{only} --seeds {seeds}{traces}"
-        )
+        return f"orbweaver reproduce {self.paper} --scale {self.scale}{only}{seeds}{traces}"
 
 
 def judge(paper: Paper, claims: Sequence[str], scale: str, series: BySeries) -> Ledger:
-    seeds = sorted({result.seed for one in series.values() for result in one.each()})
+    settings = (rs for one in series.values() for rs in one.results.values())
+    seeds = min([sorted({r.seed for r in rs}) for rs in settings], key=len, default=[])
     verdicts = paper.judge(claims, series)
     traced = [claim for claim in claims if paper.claims[claim].traced]
     part = list(claims) if set(claims) != set(paper.claims) else []

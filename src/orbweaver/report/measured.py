@@ -25,15 +25,22 @@ class Measured(msgspec.Struct, frozen=True):
 
 def read_measured(folder: Path) -> Measured:
     runs = _read(folder, "runs", ["key", "code", "name", "seed", "result"])
-    results = [msgspec.json.decode(row["result"], type=Result) for row in runs]
-    order = sorted(range(len(runs)), key=lambda i: (runs[i]["name"], runs[i]["seed"]))
-    keys = {(runs[i]["name"], runs[i]["seed"]): runs[i]["key"] for i in order}
-    results = [results[i] for i in order]
+    # Scenarios may have the same name, or none.
+    keys: dict[tuple[str, str, int], str] = {}
+    results = []
+    for row in runs:
+        result = msgspec.json.decode(row["result"], type=Result)
+        keys[_named(result)] = row["key"]
+        results.append(result)
+    results.sort(key=_named)
     chosen: dict[str, str] = {}
     for label, one in list(gather(results).items())[:SHOWN]:
-        first = one.results[max(one.xs)][0]
-        chosen[keys[first.name, first.seed]] = label
+        chosen[keys[_named(one.results[max(one.xs)][0])]] = label
     return Measured(runs[0]["code"], results, _topics(folder, chosen))
+
+
+def _named(result: Result) -> tuple[str, str, int]:
+    return result.name, result.fingerprint, result.seed
 
 
 def _topics(folder: Path, labels: dict[str, str]) -> dict[str, list[tuple[int, int]]]:

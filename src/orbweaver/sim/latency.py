@@ -11,7 +11,7 @@ from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.core.seeds import below
 from orbweaver.workload.scenario import LatencySpec
-from orbweaver.workload.tables import columns_of, open_text, read_table, reading
+from orbweaver.workload.tables import columns_of, open_text, read_table, reading, table_in
 
 Latency = Callable[[NodeId, NodeId], int]
 UNIT_MS = {"s": 1000.0, "ms": 1.0, "us": 0.001}
@@ -32,10 +32,14 @@ def make_latency(spec: LatencySpec, labels: Sequence[str], rng: Random) -> Laten
     if not spec.file:
         raise UsageError(f"latency model '{spec.model}' needs a file")
     if spec.model == "matrix":
+        path = table_in(Path(spec.file), "latency")
+        if path.is_dir() or path.suffix == ".parquet":
+            return _from_matrix(read_delays(path), 1.0, len(labels), rng)
         if spec.round_trip:
             scale /= 2
-        return _from_matrix(read_matrix(Path(spec.file)), scale, len(labels), rng)
-    return _from_coordinates(read_coordinates(Path(spec.file)), scale, labels)
+        return _from_matrix(read_matrix(path), scale, len(labels), rng)
+    path = table_in(Path(spec.file), "coordinates")
+    return _from_coordinates(read_coordinates(path), scale, labels)
 
 
 def read_matrix(path: Path) -> list[list[float]]:
@@ -58,6 +62,22 @@ def read_matrix(path: Path) -> list[list[float]]:
                 )
     if not rows or len(rows) != len(rows[0]):
         raise UsageError(f"{path}: a latency matrix is square; this one has {len(rows)} rows")
+    return _filled(rows)
+
+
+def read_delays(path: Path) -> list[list[float]]:
+    """The same from a table a,b,ms, as `orbweaver ingest latency-matrix` writes it: one way,
+    in milliseconds, without the cells that are missing."""
+    cells = [(int(a), int(b), float(ms)) for _, (a, b, ms) in read_table(path, ("a", "b", "ms"))]
+    size = 1 + max((max(a, b) for a, b, _ in cells), default=-1)
+    rows = [[0.0] * size for _ in range(size)]
+    for a, b, ms in cells:
+        rows[a][b] = ms
+    return _filled(rows)
+
+
+def _filled(rows: list[list[float]]) -> list[list[float]]:
+    """With the median where a cell is missing."""
     present = sorted(
         cell
         for i, row in enumerate(rows)

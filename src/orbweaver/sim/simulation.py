@@ -187,7 +187,8 @@ class Simulation:
             labels = self.workload.subscriptions.labels
             table = table_in(Path(spec.file), "churn")
             in_order = spec.nodes == "in order"
-            return load_churn(table, labels, in_order, spec.start_ms, spec.speed, spec.skip_ms)
+            found = load_churn(table, labels, in_order, spec.start_ms, spec.speed, spec.skip_ms)
+            return [(t, n, spec.down if kind == "leave" else kind) for t, n, kind in found]
         shape = spec.shape if spec.model == "weibull" else None
         changes: list[Change] = []
         for node in range(self.workload.nodes):

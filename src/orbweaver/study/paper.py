@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -113,9 +115,13 @@ class Paper:
         return [verdict for claim in claims for verdict in self.claims[claim].judge(series)]
 
     def notes_on(self, scale: str, claims: Collection[str]) -> dict[str, str]:
-        """Those at a scale that are about one of these claims, or about none."""
-        notes = self.notes.get(scale, {})
-        return {k: note for k, note in notes.items() if k in claims or k not in self.claims}
+        """Those at a scale whose titles name one of these claims, or none at all."""
+        found = {}
+        for title, note in self.notes.get(scale, {}).items():
+            named = self.claims.keys() & re.findall(r"\w+", title)
+            if not named or not named.isdisjoint(claims):
+                found[title] = note
+        return found
 
     def judged_by(self, results: Sequence[Result]) -> tuple[str, list[str], list[Result]]:
         """The scale at which these results are enough for most claims, the largest of several;
@@ -124,9 +130,9 @@ class Paper:
         best: tuple[str, list[str], list[Result]] = ("", [], [])
         for scale in reversed(list(self.scales)):
             wanted = self.scenarios(self.needed(self.claims), scale, NO_TRACES)
-            # Scales share names. How many nodes a table has is not known without it.
-            nodes = {s.name: 0 if s.workload.file else s.workload.nodes for s in wanted}
-            ours = [r for r in results if nodes.get(r.name, -1) in (0, r.nodes)]
+            # Scales share names.
+            fits = {s.name: self._nodes_at(scale, s) for s in wanted}
+            ours = [r for r in results if r.name in fits and r.nodes in fits[r.name]]
             there = {result.name for result in ours}
             enough = [
                 claim
@@ -137,6 +143,17 @@ class Paper:
             if there and len(enough) > len(best[1]):
                 best = (scale, enough, ours)
         return best if any(self.claims[claim].needs for claim in best[1]) else ("", [], [])
+
+    def _nodes_at(self, scale: str, scenario: Scenario) -> range:
+        """How many nodes a run of a scenario at a scale may have: of a trace that was cut to
+        size, those that want something; of a whole one nobody knows without it."""
+        nodes = scenario.workload.nodes
+        if not scenario.workload.file:
+            return range(nodes, nodes + 1)
+        folders = {str(t.folder(NO_TRACES)): t for t in self.traces.get(scale, ())}
+        trace = folders.get(scenario.workload.file)
+        cut = trace.settings.get("nodes", 0) if trace else 0
+        return range(cut * 9 // 10, cut + 1) if cut else range(sys.maxsize)
 
 
 def _fits(label: str, want: str) -> bool:

@@ -60,7 +60,9 @@ class LatencySpec(Spec, frozen=True):
     high_ms: Delay = 10
     """and the longest."""
     file: str = ""
-    """matrix: a square of numbers. coordinates: a table node,x,y or node,x,y,z."""
+    """matrix: a square of numbers, or what `orbweaver ingest latency-matrix` wrote, which is one
+    way and in ms whatever is said below. coordinates: a table node,x,y or node,x,y,z, or what
+    `orbweaver ingest coordinates` wrote."""
     unit: Literal["s", "ms", "us"] = "ms"
     round_trip: bool = True
     """matrix: the numbers are round trips, so one way is half."""
@@ -96,6 +98,7 @@ class ChurnSpec(Spec, frozen=True):
     shape: Annotated[float, Meta(gt=0.05, le=20)] = 0.5
     """weibull: shape of the times up; below 1 is heavy-tailed."""
     down: Literal["leave", "crash"] = "leave"
+    """Whether nodes say that they go. file: those of which it says that they leave."""
     new_interest: bool = False
     """A node comes back with a newly drawn interest (SpiderCast 3.8)."""
     start_ms: Milliseconds = 0
@@ -179,13 +182,14 @@ class Scenario(Spec, frozen=True):
         """Names the run but for its seed: not how the scenario is called, nor where its
         files lie."""
         replace = msgspec.structs.replace
+        delays = "coordinates" if self.latency.model == "coordinates" else "latency"
         bare = replace(
             self,
             name="",
             workload=replace(
                 self.workload, file=_content_hash(self.workload.file, "subscriptions")
             ),
-            latency=replace(self.latency, file=_content_hash(self.latency.file, "latency")),
+            latency=replace(self.latency, file=_content_hash(self.latency.file, delays)),
             churn=replace(self.churn, file=_content_hash(self.churn.file, "churn")),
         )
         # 5 and 5.0 are the same delay, whoever typed it; and what is left at its default

@@ -40,7 +40,7 @@ class Gateways:
     def follow(self, topics: Collection[Topic]) -> None:
         """Our interest is now this."""
         for topic in [t for t in self.proposals if t not in topics]:
-            del self.proposals[topic]
+            del self.proposals[topic], self._reach[topic]
             self.ours.pop(topic, None)
             self._changed = True
         for topic in topics:

@@ -59,6 +59,13 @@ class VitisParams(RendezvousParams, frozen=True):
         ),
     ] = False
 
+    def __post_init__(self) -> None:
+        if self.long_links > self.table_size - 2:
+            raise ValueError(
+                f"a table of {self.table_size} has room for {self.table_size - 2} long links "
+                f"besides successor and predecessor, not for {self.long_links}"
+            )
+
 
 class Vitis(RendezvousOverlay):
     name: ClassVar[str] = "vitis"
@@ -143,8 +150,15 @@ class Vitis(RendezvousOverlay):
         return dict.fromkeys([*near, *self.relays.peers(topic)])
 
     def _cycle(self) -> None:
-        if not self._moving():
-            self._update_gateways()
+        changed = not self._moving() and self.gateways.update(self._sharing)
+        if changed or self._gateways_moved:
+            # Who has just become a gateway often is none in the next cycle. Asking for a path
+            # in the second cycle in a row halves the requests while an overlay forms.
+            found = dict(self.gateways.ours)
+            self.relays.want([topic for topic in found if topic in self._gateway_of])
+            self._gateway_of, self._gateways_moved = found, changed
+        if isinstance(self.rates, SeenRates):
+            self.rates.step()
         super()._cycle()
 
     def _moving(self) -> bool:
@@ -155,18 +169,11 @@ class Vitis(RendezvousOverlay):
         self._waited = self._waited + 1 if moving else 0
         return moving
 
-    def _update_gateways(self) -> None:
-        changed = self.gateways.update(self._sharing)
-        if changed or self._gateways_moved:
-            # Who has just become a gateway often is none in the next cycle. Asking for a path
-            # in the second cycle in a row halves the requests while an overlay forms.
-            found = dict(self.gateways.ours)
-            self.relays.want([topic for topic in found if topic in self._gateway_of])
-            self._gateway_of, self._gateways_moved = found, changed
-
     def _interest_changed(self) -> None:
         super()._interest_changed()
         self.gateways.follow(self._sharing)
+        for peer in self.peers.values():
+            _forget_unshared(peer)
 
     def _linked(self, peer: Peer) -> None:
         super()._linked(peer)
@@ -178,6 +185,7 @@ class Vitis(RendezvousOverlay):
         peer.proposals.clear()
 
     def _reindexed(self, peer: Peer, before: Collection[Topic]) -> None:
+        _forget_unshared(peer)
         self.gateways.lost(peer, before)
         self.gateways.owe(peer)
 
@@ -190,3 +198,9 @@ class Vitis(RendezvousOverlay):
         if whole:
             self.gateways.owe(peer)
         return ()
+
+
+def _forget_unshared(peer: Peer) -> None:
+    """Its proposals for what only one of us wants now would count again some day."""
+    shared = frozenset(peer.shared)
+    peer.proposals = {topic: p for topic, p in peer.proposals.items() if topic in shared}

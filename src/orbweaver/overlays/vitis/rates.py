@@ -12,6 +12,13 @@ from orbweaver.core.topics import TopicTable
 DOUBLED_BY = 10
 """Events that make a topic count twice as much as one of which nothing is known."""
 
+HALVED_AFTER = 300
+"""Cycles in which what was seen loses half its weight."""
+FORGOTTEN = 1 + 1 / DOUBLED_BY
+"""Down to one event, a topic is as one of which nothing is known."""
+TOPICS_MAX = 1 << 14
+"""A relay sees topics of strangers; with more than these, all fade at once."""
+
 
 class GivenRates(dict[Topic, float]):
     """1 / rank^A, by the number of the topic: the rates that a simulation publishes with.
@@ -30,14 +37,31 @@ class GivenRates(dict[Topic, float]):
 
 
 class SeenRates(dict[Topic, float]):
-    """Grows with the events seen of a topic. Slowly: with each event as a reason to look for
-    other friends, no table would ever settle."""
+    """Grows with the events seen of a topic, and fades. Slowly: with each event as a reason to
+    look for other friends, no table would ever settle."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cycles = 0
 
     def __missing__(self, topic: Topic) -> float:
         return 1.0
 
     def saw(self, topic: Topic) -> None:
         self[topic] = self[topic] + 1 / DOUBLED_BY
+        if len(self) > TOPICS_MAX:
+            self._fade()
+
+    def step(self) -> None:
+        """Once a cycle."""
+        self._cycles += 1
+        if self._cycles % HALVED_AFTER == 0:
+            self._fade()
+
+    def _fade(self) -> None:
+        faded = {topic: (1 + rate) / 2 for topic, rate in self.items()}
+        self.clear()
+        self.update((topic, rate) for topic, rate in faded.items() if rate > FORGOTTEN)
 
 
 @lru_cache(maxsize=8)

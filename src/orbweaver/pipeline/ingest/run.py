@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from orbweaver.core.errors import UsageError
+from orbweaver.pipeline.cancel import cancelled_on_failure
 from orbweaver.pipeline.dataset import (
     conform,
     count_rows,
@@ -60,7 +61,7 @@ def ingest(spark: SparkSession, job: Job) -> Report:
         counts, weight = count(plan.entries)
         if not weight:
             raise _nothing_usable(job, plan.entries, counts)
-        with whole_dataset(job.out, tables_of(kind)) as folder:
+        with whole_dataset(job.out, tables_of(kind)) as folder, cancelled_on_failure(spark):
             written = {n: write_table(rows, folder, n) for n, rows in plan.tables.items()}
             bad = _rejected_counts(counts)
             # Without any there is no need to go through the trace once more to find none.

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from orbweaver.core.errors import UsageError
+from orbweaver.pipeline.cancel import cancelled_on_failure
 from orbweaver.pipeline.dataset import (
     check_output,
     conform,
@@ -69,7 +70,11 @@ def sample(
     tables = check(folder, out, settings)
     if topics_are_nodes is None:
         topics_are_nodes = bool(read_manifest(folder).get("topics_are_nodes", True))
-    with explained_failures(), whole_dataset(out, tables) as made:
+    with (
+        explained_failures(),
+        whole_dataset(out, tables) as made,
+        cancelled_on_failure(spark),
+    ):
         written: dict[str, DataFrame] = {}
         ccdf: list[dict[str, Any]] = []
         if settings.method == "machines":

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 from pyspark.sql import SparkSession
 
+from orbweaver.pipeline.cancel import cancelled_on_failure
 from orbweaver.pipeline.dataset import (
     check_output,
     count_rows,
@@ -17,7 +18,6 @@ from orbweaver.pipeline.dataset import (
 )
 from orbweaver.pipeline.progress import job_progress
 from orbweaver.pipeline.synthesise import stage
-from orbweaver.pipeline.synthesise.cancel import cancelled_on_failure
 from orbweaver.pipeline.synthesise.catalog import Model, Plan, build
 from orbweaver.pipeline.synthesise.traffic import OnOff, Rates, parse_churn
 

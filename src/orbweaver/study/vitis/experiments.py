@@ -224,7 +224,8 @@ def _followers(scale: Scale, traces: Path, name: str, overlay: str, **params: An
 
 
 def churn(overlay: str) -> Experiment:
-    """IV-F: peers of a streaming system come and go, and a crowd comes."""
+    """IV-F: peers of a streaming system come and go, and a crowd comes. Nobody says that it
+    goes: that a node has left is told by its silence (III-D)."""
 
     def made(scale: Scale, traces: Path) -> list[Scenario]:
         # Some 500 of the peers are up at a time: as many topics as for a network that small.
@@ -238,6 +239,7 @@ def churn(overlay: str) -> Experiment:
                 churn=ChurnSpec(
                     model="file",
                     file=str(SESSIONS.folder(traces)),
+                    down="crash",
                     nodes="in order",
                     speed=SPEED,
                     skip_ms=EVENING_MS,

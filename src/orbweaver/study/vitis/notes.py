@@ -35,7 +35,7 @@ MIDDLE = {
         "(low) have an overhead above 20 %, and RVR cannot have more than all. With tables of 25 "
         "it is 35 and 5 %."
     ),
-    "rates (V6)": (
+    "rates": (
         "The runs with high correlation have been made again by later code. Rates go by the number "
         "of a topic, and groups of topics were next to each other: all that is published most was "
         "in one group, friends were chosen for its sake, and the gap opened again (0.158, 0.220, "
@@ -98,7 +98,7 @@ FULL = {
         "45 subscriptions for each node where the paper has 80, and an exponent of 1.69 (from 10 "
         "on) where it has 1.65. Overheads are as in the paper; Vitis is faster beside RVR."
     ),
-    "churn (V9)": (
+    "churn": (
         "One (Vitis) and two (RVR) of some 270,000 deliveries were lost. Both overlays repeat "
         "notices until a way is found, and ask for their rings. That RVR's worst stretch is below "
         "Vitis' is chance; what comes within two seconds (a reading of our own) tells them apart, "
