@@ -20,7 +20,10 @@ def weighted(
     mine: Interest, other: Interest, topics: TopicTable, rates: Mapping[Topic, float]
 ) -> float:
     """The same with each topic counted by its rate of publication."""
+    both = mine.mask & other.mask
+    if not both:
+        return 0.0  # most strangers; the rest takes long
     rate = rates.__getitem__
-    shared = sum(map(rate, topics.of_mask(mine.mask & other.mask).topics))
+    shared = sum(map(rate, topics.of_mask(both).topics))
     either = sum(map(rate, mine.topics)) + sum(map(rate, other.topics)) - shared
     return shared / either if either else 0.0
