@@ -186,11 +186,6 @@ def test_a_complete_run_ends_at_its_end() -> None:
     assert outcome.end_ms == scenario().end_ms(8) == 10_000 + 24 * 10 + 5000
 
 
-@pytest.mark.parametrize(("limit", "end"), [(700, 700), (10**9, 15_240)])
-def test_a_limit_on_time_shortens_the_run(limit: int, end: int) -> None:
-    assert run(run={"time_max_ms": limit}).end_ms == end
-
-
 def test_progress_goes_up_to_the_end() -> None:
     told: list[tuple[int, int]] = []
     spec = scenario()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +22,7 @@ from orbweaver.cli.options import (
 from orbweaver.cli.scenario import assemble, parse_churn, workload_options
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.sweep import report_cut_short
-from orbweaver.cli.terminal import out, print_json, progress, table
+from orbweaver.cli.terminal import out, print_json, progress, table, this_command
 from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.records.files import check_file
 from orbweaver.report.comparison import COLUMNS, table_rows, write_page
@@ -124,9 +122,8 @@ def compare(
         half: _describe(scenarios[0], results[0].nodes, results[0].topics)
         for half, scenarios in halves.items()
     }
-    command = "orbweaver " + shlex.join(sys.argv[1:])
     last = list(halves)[-1]
-    write_page(out_file, titles[last], command, found[CALM], found.get(CHURNED))
+    write_page(out_file, titles[last], this_command(), found[CALM], found.get(CHURNED))
     if json:
         plain = {**found, "page": str(out_file)}
         print_json(msgspec.to_builtins(plain, str_keys=True))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +13,7 @@ from orbweaver.cli.options import HtmlPage, Json, Master
 from orbweaver.cli.reproduce import print_ledger
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.sweep import STORE
-from orbweaver.cli.terminal import out, print_json, show, table
+from orbweaver.cli.terminal import out, print_json, show, table, this_command
 from orbweaver.records.files import check_file
 from orbweaver.report.ledger import Ledger, judge, write_study
 from orbweaver.report.measured import read_measured
@@ -100,8 +98,7 @@ def report(
         scale, claims, runs = paper.judged_by(found.results)
         if claims:
             ledgers[paper] = judge(paper, claims, scale, gather(runs))
-    command = "orbweaver " + shlex.join(sys.argv[1:])
-    write_study(out_file, ledgers, series, command, found.code, found.topics)
+    write_study(out_file, ledgers, series, this_command(), found.code, found.topics)
     if json:
         print_json(msgspec.to_builtins({"ledgers": list(ledgers.values()), "page": str(out_file)}))
         return

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +12,7 @@ from orbweaver.cli.options import HtmlPage, Json, Master, Seeds, Store
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.sweep import STORE, report_cut_short, report_failures, run_sweep
-from orbweaver.cli.terminal import err, out, print_json, table
+from orbweaver.cli.terminal import err, out, print_json, table, this_command
 from orbweaver.core.errors import UsageError
 from orbweaver.records.files import check_file
 from orbweaver.report.ledger import Ledger, judge, write_study
@@ -88,8 +86,7 @@ def reproduce(
     report_failures(swept.failures)
     series = gather(swept.results)
     ledger = judge(chosen_paper, chosen, scale, series)
-    command = "orbweaver " + shlex.join(sys.argv[1:])
-    write_study(out_file, {chosen_paper: ledger}, series, command, code_version())
+    write_study(out_file, {chosen_paper: ledger}, series, this_command(), code_version())
     if markdown is not None:
         write_markdown(markdown, chosen_paper, ledger, series, machine)
     if json:

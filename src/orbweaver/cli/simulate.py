@@ -39,8 +39,6 @@ from orbweaver.study.recorded import about_run
 from orbweaver.study.run import Run, run_scenario
 from orbweaver.workload.scenario import build_scenario
 
-NODES_MAX = 100_000_000
-
 
 def simulate(
     scenario: Annotated[

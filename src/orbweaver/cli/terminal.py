@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,11 @@ from rich.table import Table
 out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
 """What goes into a file or a pipe is not folded to the width of a terminal that is not there."""
 err = Console(stderr=True, highlight=False)
+
+
+def this_command() -> str:
+    """As it was typed, for pages to say how they are made again."""
+    return shlex.join(["orbweaver", *sys.argv[1:]])
 
 
 def print_json(value: Any) -> None:

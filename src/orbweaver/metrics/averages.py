@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 STUDENT = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
@@ -17,6 +18,11 @@ NORMAL = 1.96
 
 def mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values) if values else math.nan
+
+
+def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """With None for what is no number, as JSON has it."""
+    return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
 
 
 def interval95(values: Sequence[float]) -> float:

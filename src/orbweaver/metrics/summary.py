@@ -8,7 +8,7 @@ from typing import Any
 
 from orbweaver.core.messages import PURPOSES
 from orbweaver.metrics import rendezvous, traffic
-from orbweaver.metrics.averages import interval95, mean
+from orbweaver.metrics.averages import interval95, mean, plain
 from orbweaver.metrics.degree import degrees
 from orbweaver.metrics.deliveries import deliveries
 from orbweaver.metrics.similarity import top_intersection
@@ -138,7 +138,4 @@ def summarise(
     )
     for purpose in PURPOSES:
         metrics[f"{purpose}_messages"] = counts.get(purpose, 0)
-    return {
-        key: None if isinstance(value := metrics[key], float) and math.isnan(value) else value
-        for key in MEANING
-    }
+    return plain({key: metrics[key] for key in MEANING})

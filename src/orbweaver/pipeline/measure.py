@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
@@ -167,10 +167,12 @@ def run_values(runs: DataFrame, looks: DataFrame, shapes: DataFrame) -> DataFram
 
 
 def over_seeds(runs: DataFrame, values: DataFrame) -> DataFrame:
+    """Snapshots go together by their number: live clusters are looked at when they are whole,
+    one a second later than another."""
     named = values.dropna(subset=["value"]).join(runs.select("key", "name", "fingerprint"), "key")
-    return named.groupBy("name", "fingerprint", "time_ms", "metric").applyInArrow(
-        _grouped(_over_seeds, SETTINGS), SETTINGS
-    )
+    number = F.dense_rank().over(Window.partitionBy("key").orderBy("time_ms"))
+    grouped = named.withColumn("number", number).groupBy("name", "fingerprint", "number", "metric")
+    return grouped.applyInArrow(_grouped(_over_seeds, SETTINGS), SETTINGS)
 
 
 def _topic_shape(key: tuple[Any, ...], rows: pa.Table) -> dict[str, Any]:
@@ -187,11 +189,11 @@ def _topic_shape(key: tuple[Any, ...], rows: pa.Table) -> dict[str, Any]:
 
 def _over_seeds(key: tuple[Any, ...], rows: pa.Table) -> dict[str, Any]:
     values = rows.column("value").to_pylist()
-    name, fingerprint, time_ms, metric = key
+    name, fingerprint, _, metric = key
     return {
         "name": name,
         "fingerprint": fingerprint,
-        "time_ms": time_ms,
+        "time_ms": min(rows.column("time_ms").to_pylist()),
         "metric": metric,
         "seeds": len(values),
         "mean": mean(values),

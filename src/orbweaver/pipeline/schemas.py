@@ -24,9 +24,6 @@ CHURN = _schema(time_ms=LongType, node=StringType, kind=StringType)
 LATENCY = _schema(a=StringType, b=StringType, ms=DoubleType)
 """Delay one way from a to b."""
 
-EDGES = _schema(src=StringType, dst=StringType)
-"""A directed graph; an undirected one has both directions."""
-
 REJECTED = _schema(source=StringType, text=StringType, reason=StringType)
 """Rows of a trace that could not be used, and why."""
 

@@ -176,7 +176,7 @@ def trade_off(
     return draw(paint, 7.0, 3.6)
 
 
-def web(overlay: Snapshot, topic: str, title: str = "") -> str:
+def web(overlay: Snapshot, topic: str) -> str:
     """The overlay as a web: nodes on a circle, links as threads, one topic in colour."""
 
     def paint(axes: Any) -> None:
@@ -199,17 +199,15 @@ def web(overlay: Snapshot, topic: str, title: str = "") -> str:
             axes.plot(x, y, "o", ms=size, color=COLOURS[1] if here else COLOURS[0], zorder=3)
         axes.set_aspect("equal")
         axes.axis("off")
-        if title:
-            axes.set_title(title, fontsize=9, color=INK)
 
     return draw(paint, 4.6, 4.8)
 
 
 def _thread(
-    a: tuple[float, float], b: tuple[float, float], steps: int = 12
+    a: tuple[float, float], b: tuple[float, float]
 ) -> tuple[Sequence[float], Sequence[float]]:
     """A curve from a to b that bends towards the middle of the circle."""
-    ts = [i / steps for i in range(steps + 1)]
+    ts = [i / 12 for i in range(13)]
     xs = [(1 - t) ** 2 * a[0] + t**2 * b[0] + 0.7 * t * (1 - t) * (a[0] + b[0]) for t in ts]
     ys = [(1 - t) ** 2 * a[1] + t**2 * b[1] + 0.7 * t * (1 - t) * (a[1] + b[1]) for t in ts]
     return xs, ys

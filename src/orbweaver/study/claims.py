@@ -33,6 +33,10 @@ class Series(msgspec.Struct, frozen=True):
     def xs(self) -> list[float]:
         return list(self.results)
 
+    @property
+    def told_xs(self) -> str:
+        return ", ".join(f"{x:g}" for x in self.results)
+
     def values(self, metric: str) -> list[list[float]]:
         """At each x, those of the seeds that have any."""
         found = ([r.metrics[metric] for r in rs] for rs in self.results.values())

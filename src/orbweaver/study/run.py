@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import msgspec
 
 from orbweaver import __version__
+from orbweaver.metrics.averages import plain
 from orbweaver.metrics.degree import degrees, histogram
 from orbweaver.metrics.snapshot import Snapshot, snapshot
 from orbweaver.metrics.summary import overlay_metrics, summarise
@@ -101,7 +101,7 @@ def measure_records(
         "digest": records.digest(),
         "metrics": summarise(records, final, end_ms, young_ms, times[0], tdi, whole_ms),
         "snapshots": [
-            {"time_ms": look.time_ms, **_plain(overlay_metrics(look, with_distances=False))}
+            {"time_ms": look.time_ms, **plain(overlay_metrics(look, with_distances=False))}
             for look in looks
             if len(looks) > 1
         ],
@@ -117,7 +117,3 @@ def _states(records: Records, time_ms: int) -> dict[str, dict[int, int]]:
         if at_ms == time_ms:
             found.setdefault(state, {})[value] = nodes
     return found
-
-
-def _plain(metrics: dict[str, Any]) -> dict[str, Any]:
-    return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in metrics.items()}

@@ -40,15 +40,9 @@ class Locality(msgspec.Struct, frozen=True):
     """(topics, of them covered by six friends) of each user; Fig. 1b."""
 
 
-def locality(
-    interests: DataFrame,
-    seed: int = 0,
-    users: int = USERS,
-    size_min: int = SIZE_MIN,
-    friends: int = FRIENDS_MAX,
-) -> Locality | None:
-    """None if no node has as many as `size_min` topics."""
-    asked = sample(interests, users, seed, size_min)
+def locality(interests: DataFrame, seed: int = 0, friends: int = FRIENDS_MAX) -> Locality | None:
+    """None if no node has as many as `SIZE_MIN` topics."""
+    asked = sample(interests, USERS, seed, SIZE_MIN)
     if not len(asked.nodes):
         return None
 
@@ -74,7 +68,7 @@ def locality(
     sixth = covered[:, min(6, friends) - 1]
     return Locality(
         len(covered),
-        size_min,
+        SIZE_MIN,
         [float(share) for share in (covered == sizes).mean(axis=0)],
         [float(share) for share in (covered / sizes).mean(axis=0)],
         [(int(size), int(of)) for size, of in zip(asked.sizes, sixth, strict=True)],

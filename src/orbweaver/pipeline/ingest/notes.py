@@ -50,6 +50,3 @@ DROPPED = (
     DIAGONAL,
 )
 """Data that is understood, and adds nothing to the tables."""
-
-MERGED = (DUPLICATE, REPEATED_EDIT, OVERLAP)
-"""Data that is used, and falls together with other data."""

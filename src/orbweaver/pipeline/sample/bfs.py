@@ -7,16 +7,12 @@ without that the plan would double in every round.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.sample.choice import choose
 from orbweaver.pipeline.sample.methods import Settings
-
-Checkpoint = Callable[[DataFrame], DataFrame]
 
 BROADCAST_NODES = 500_000
 """A frontier up to this size is sent to where the subscriptions are; a larger one is left
@@ -26,17 +22,14 @@ LAYERS_MAX = 16
 """How many layers may be looked through one by one before they are made one table."""
 
 
-def local_checkpoint(rows: DataFrame) -> DataFrame:
+def _checkpoint(rows: DataFrame) -> DataFrame:
     """Kept by the executors: fast, and lost with them. A cluster that loses executors wants
     `DataFrame.checkpoint` and a folder for it."""
     return rows.localCheckpoint()
 
 
 def breadth_first(
-    subscriptions: DataFrame,
-    settings: Settings,
-    topics_are_nodes: bool,
-    checkpoint: Checkpoint = local_checkpoint,
+    subscriptions: DataFrame, settings: Settings, topics_are_nodes: bool
 ) -> DataFrame:
     """Exactly `nodes` of them, each with its hop: 0 for a seed, else one more than a
     neighbour's in the sample."""
@@ -59,7 +52,7 @@ def breadth_first(
             found = neighbours(subscriptions, frontier, settings.along, topics_are_nodes)
             candidates = _without(found.distinct(), seen)
         layer = choose(candidates, count, settings.seed, "bfs")
-        layer = checkpoint(layer.withColumn("hop", F.lit(hop).cast("bigint")))
+        layer = _checkpoint(layer.withColumn("hop", F.lit(hop).cast("bigint")))
         size = layer.count()
         if size == 0:
             if hop == 0:
@@ -67,7 +60,7 @@ def breadth_first(
             frontier = None
             continue
         taken += size
-        seen = [*seen, layer] if len(seen) < LAYERS_MAX else [checkpoint(_all([*seen, layer]))]
+        seen = [*seen, layer] if len(seen) < LAYERS_MAX else [_checkpoint(_all([*seen, layer]))]
         frontier = layer.select("node")
         if size <= BROADCAST_NODES:
             frontier = F.broadcast(frontier)

@@ -32,14 +32,14 @@ def s1(series: BySeries) -> list[Verdict]:
     base = series["spidercast"]
     ours, paper = base.means("degree_mean"), table_12("spidercast", base.xs)
     ok = all(within(v, p, 0.08) for v, p in zip(ours, paper, strict=True)) and falling(ours)
-    what = f"average degree, base setting, N = {_xs(base)}; within 8 %, falling"
+    what = f"average degree, base setting, N = {base.told_xs}; within 8 %, falling"
     return [Verdict("S1", what, listed(paper), base.told("degree_mean"), ok)]
 
 
 def s2(series: BySeries) -> list[Verdict]:
     base = series["spidercast"]
     ok = base.every(lambda r: r.metrics["components"] == r.metrics["topics"] == 100)
-    what = f"components of 100 topics, base setting, N = {_xs(base)}; exact"
+    what = f"components of 100 topics, base setting, N = {base.told_xs}; exact"
     return [Verdict("S2", what, "100", base.told("components", 1), ok)]
 
 
@@ -70,7 +70,7 @@ def s4(series: BySeries) -> list[Verdict]:
     some = bool(large) and all(0 < value <= 15 for value in at_large)
     note = "" if large else "needs N >= 6000: run --scale full"
     verdicts = [
-        Verdict("S4", f"Zipf 2, (3,0): partitioned topics, N = {_xs(plain)}; some, at most 15, "
+        Verdict("S4", f"Zipf 2, (3,0): partitioned topics, N = {plain.told_xs}; some, at most 15, "
                 "at N >= 6000", listed(paper, 0), plain.told("partitioned_topics", 1), some, note),
         Verdict("S4", "Zipf 2, (3,1): partitioned topics; exact", "0",
                 mixed.told("partitioned_topics", 1),
@@ -114,7 +114,7 @@ def s6(series: BySeries) -> list[Verdict]:
     degrees = f"{base.told('degree_mean')}; {wide.told('degree_mean')}"
     degree_max = f"{base.largest('degree_max'):g} and {wide.largest('degree_max'):g}"
     return [
-        Verdict("S6", f"degree with T=200 above T=100, moderately, N = {_xs(wide)}",
+        Verdict("S6", f"degree with T=200 above T=100, moderately, N = {wide.told_xs}",
                 "moderate rise, falling with N", degrees, ok),
         _diameter("S6", base, 6),
         _diameter("S6", wide, 6),
@@ -129,7 +129,7 @@ def s7(series: BySeries) -> list[Verdict]:
     degrees, diameters = one.means("degree_mean"), one.means("diameter_max")
     sublinear = degrees[-1] / degrees[0] < one.xs[-1] / one.xs[0] / 2
     return [
-        Verdict("S7", f"degree over T = {_xs(one)}, S=20; rising, less than half as fast as T",
+        Verdict("S7", f"degree over T = {one.told_xs}, S=20; rising, less than half as fast as T",
                 "moderate rise", one.told("degree_mean"), rising(degrees) and sublinear),
         Verdict("S7", "maximum topic diameter at the first and the last T; +-1, not rising",
                 "5 to 4", f"{diameters[0]:.1f} to {diameters[-1]:.1f}",
@@ -144,7 +144,7 @@ def s8(series: BySeries) -> list[Verdict]:
         degrees = one.means("degree_mean")
         top = one.xs[degrees.index(max(degrees))]
         ok = top == 20 and rising(degrees[:3]) and falling(degrees[2:])
-        what = f"degree over S = {_xs(one)}, {one.label.split()[-1]}; up to 20, then down"
+        what = f"degree over S = {one.told_xs}, {one.label.split()[-1]}; up to 20, then down"
         verdicts.append(Verdict("S8", what, "highest at S=20", one.told("degree_mean"), ok))
     return verdicts
 
@@ -205,7 +205,7 @@ def s12(series: BySeries) -> list[Verdict]:
         cut = sum(value for at_x in one.of_snapshots("partitioned_topics") for value in at_x)
         degrees = [mean(at_x) for at_x in one.of_snapshots("degree_mean")]
         verdicts += [
-            Verdict("S12", f"churn, {nodes} nodes, l = {_xs(one)} s: partitioned topics in all "
+            Verdict("S12", f"churn, {nodes} nodes, l = {one.told_xs} s: partitioned topics in all "
                     "snapshots; exact", "0", str(cut), one.every(connected)),
             Verdict("S12", f"churn, {nodes} nodes: degree whatever l is; within 15 %",
                     f"about {paper:g}", listed(degrees),
@@ -276,16 +276,12 @@ def _diameter(claim: str, one: Series, paper: int) -> Verdict:
     label = {"spidercast": "RSS", "t200": "RSS, T=200"}.get(one.label, one.label)
     largest = one.largest("diameter_max")
     ok = abs(largest - paper) <= 1
-    what = f"maximum topic diameter, {label}, over N = {_xs(one)}; +-1"
+    what = f"maximum topic diameter, {label}, over N = {one.told_xs}; +-1"
     return Verdict(claim, what, str(paper), f"{largest:g}", ok)
 
 
 def _labelled(series: BySeries, prefix: str) -> list[Series]:
     return [one for label, one in series.items() if label.startswith(f"{prefix} N=")]
-
-
-def _xs(one: Series) -> str:
-    return ", ".join(f"{x:g}" for x in one.xs)
 
 
 def _shares(one: Series) -> str:

@@ -32,7 +32,7 @@ def v2(series: BySeries) -> list[Verdict]:
     verdicts = []
     for label in FRIENDS:
         one = series[label]
-        what = f"traffic overhead over {_xs(one)} friends, {label.split()[1]}; slope"
+        what = f"traffic overhead over {one.told_xs} friends, {label.split()[1]}; slope"
         ok = trend(one, OVERHEAD) < 0
         verdicts.append(Verdict("V2", what, "falls", one.told(OVERHEAD, 3), ok))
     first, *_, last = series["friends high"].means(OVERHEAD)
@@ -53,7 +53,7 @@ def v3(series: BySeries) -> list[Verdict]:
     for label, sign in zip(FRIENDS, (1, -1, -1), strict=True):
         one = series[label]
         word = "rises" if sign > 0 else "falls"
-        what = f"delay in hops over {_xs(one)} friends, {label.split()[1]}; slope"
+        what = f"delay in hops over {one.told_xs} friends, {label.split()[1]}; slope"
         ok = sign * trend(one, DELAY) > 0
         verdicts.append(Verdict("V3", what, word, one.told(DELAY), ok))
     return verdicts
@@ -76,7 +76,7 @@ def v5(series: BySeries) -> list[Verdict]:
     for label in (*TABLES, "table rvr"):
         one = series[label]
         for metric, name, digits in ((OVERHEAD, "overhead", 3), (DELAY, "delay in hops", 2)):
-            what = f"{name} over tables of {_xs(one)}, {label.split()[1]}; slope"
+            what = f"{name} over tables of {one.told_xs}, {label.split()[1]}; slope"
             ok = trend(one, metric) < 0
             verdicts.append(Verdict("V5", what, "falls", one.told(metric, digits), ok))
     ours, rvr = (series[label].means(DELAY)[-1] for label in ("table random", "table rvr"))
@@ -91,7 +91,7 @@ def v6(series: BySeries) -> list[Verdict]:
         random, high = (series[f"rates {p}"].means(metric) for p in ("random", "high"))
         gaps = [abs(a - b) for a, b in zip(random, high, strict=True)]
         xs = series["rates high"]
-        what = f"{name}: gap between random and high over rates zipf {_xs(xs)}; slope"
+        what = f"{name}: gap between random and high over rates zipf {xs.told_xs}; slope"
         ok = slope(xs.xs, gaps) < 0
         verdicts.append(Verdict("V6", what, "closes", listed(gaps, 3), ok))
     return verdicts
@@ -102,7 +102,7 @@ def v7(series: BySeries) -> list[Verdict]:
     verdicts = []
     for one, name in ((vitis, "Vitis"), (rvr, "RVR")):
         worst = min(float(r.metrics["hit_ratio"]) for r in one.each())
-        what = f"Twitter sample: hit ratio of {name}, tables of {_xs(one)}; exact"
+        what = f"Twitter sample: hit ratio of {name}, tables of {one.told_xs}; exact"
         ok = worst == 1
         verdicts.append(Verdict("V7", what, "100 %", f"{100 * worst:.6g} % at worst", ok))
     verdicts += _of_opt(opt)
@@ -188,7 +188,7 @@ def v11(series: BySeries) -> list[Verdict]:
     for label in SIZES:
         one = series[label]
         scaled = [d / math.log2(n) ** 2 for n, d in zip(one.xs, one.means(DELAY), strict=True)]
-        what = f"delay over N = {_xs(one)}, {label.split()[1]}: in units of log^2 N, not growing"
+        what = f"delay over N = {one.told_xs}, {label.split()[1]}: in units of log^2 N, not growing"
         ok = slope(one.xs, scaled) <= 0
         ours = f"{one.told(DELAY)} hops; {listed(scaled, 3)}"
         verdicts.append(Verdict("V11", what, "O(log^2 N)", ours, ok))
@@ -212,7 +212,3 @@ CLAIMS = {
 
 def at(one: Series, x: float, metric: str) -> float:
     return one.means(metric)[one.xs.index(x)]
-
-
-def _xs(one: Series) -> str:
-    return ", ".join(f"{x:g}" for x in one.xs)
