@@ -76,6 +76,7 @@ def test_the_printed_file_has_every_setting_and_its_default() -> None:
     ("arguments", "complaint"),
     [
         ("node --overlay vits", "there is no overlay 'vits': did you mean 'vitis'?"),
+        ("sub a --join 7720", "'7720' is not an address such as 127.0.0.1:7700"),
         ("node --listen nowhere", "'nowhere' is not an address such as 127.0.0.1:7700"),
         ("node --join a:b", "'a:b' is not an address"),
         ("node --join 127.0.0.1:65536", "'127.0.0.1:65536' is not an address"),

@@ -186,6 +186,24 @@ def test_own_subscriptions_keep_their_names() -> None:
     assert ends == {f"node-{i}" for i in range(12)}
 
 
+def test_own_subscriptions_take_the_place_of_a_scenarios_workload() -> None:
+    Path("mine.csv").write_text("node,topic\na,x\nb,x\nc,x\n")
+    Path("model.toml").write_text(
+        "overlay='random'\n[workload]\nnodes=30\ntopics=6\npopularity='zipf:1'\n"
+        "[run]\nwarmup_ms=500\n"
+    )
+    found = result("model.toml --subscriptions mine.csv")
+    assert (found["nodes"], found["topics"]) == (3, 1)
+
+
+def test_a_full_disk_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        line = [COMMAND, "simulate", *SMALL.split(), "--json"]
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, timeout=100)
+    assert done.returncode == 2
+    assert done.stderr == "orbweaver: output: No space left on device\n"
+
+
 @pytest.mark.parametrize("format", ["csv", "jsonl", "parquet", None])
 def test_records_out_are_the_run(format: str | None) -> None:
     option = f"--records-format {format}" if format else ""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +42,17 @@ def test_a_list_of_addresses_may_have_the_node_itself_in_it() -> None:
             await node._bootstrap.look_around()
             assert node.counters.connections_out == calls
             assert (node.counters.bad_handshakes, node.unanswered()) == (0, {})
+
+    asyncio.run(main())
+
+
+def test_two_that_share_a_key_are_told(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with make_node(state=str(tmp_path / "one")) as first:
+            shutil.copytree(tmp_path / "one", tmp_path / "other")
+            async with make_node(state=str(tmp_path / "other"), join=[first.address]) as second:
+                assert second.id == first.id
+                assert "a node with our own key" in second.unanswered()[first.address]
 
     asyncio.run(main())
 

@@ -32,6 +32,33 @@ def test_what_is_published_is_read(overlay):
     asyncio.run(scenario())
 
 
+def test_payloads_are_bytes_or_text_and_copied():
+    async def scenario():
+        async with make_node() as node:
+            for wrong in ({"temperature": 21}, None, 5):
+                with pytest.raises(UsageError, match="a payload is bytes or text, not"):
+                    await node.publish("news", wrong)
+            buffer = bytearray(b"first")
+            for payload in (buffer, memoryview(buffer)):
+                await node.publish("news", payload)
+            buffer[:] = b"other"
+            async with make_node(join=[node.address]) as late:
+                kept = await late.subscribe("news", since=60)
+                assert [(await kept.next(timeout=20)).payload for _ in "ab"] == [b"first"] * 2
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("since", [-1.0, float("nan"), float("inf")])
+def test_how_long_ago_is_a_number(since):
+    async def scenario():
+        async with make_node() as node:
+            with pytest.raises(UsageError, match="since is a number of seconds"):
+                await node.subscribe("news", since=since)
+
+    asyncio.run(scenario())
+
+
 def test_nothing_is_published_into_the_void_in_silence():
     async def scenario():
         async with make_node() as first:

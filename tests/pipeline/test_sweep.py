@@ -169,3 +169,25 @@ def test_the_store_keeps_what_the_overlay_looked_like(spark: SparkSession, tmp_p
         for look in looks
         for node, topics in look.interests.items()
     ]
+
+
+def test_a_store_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:
+    other, odd = tmp_path / "st1", tmp_path / "st[12] {a}"
+    for store, seeds in ((other, 2), (odd, 1)):
+        assert sweep(spark, [(small("a"), seed) for seed in range(seeds)], store).ran == seeds
+    assert read_runs(spark, odd).count() == 1
+    assert sweep(spark, [(small("a"), 0)], odd).ran == 0
+
+
+def test_a_store_is_a_folder_of_its_own(spark: SparkSession, tmp_path: Path) -> None:
+    table = tmp_path / "subscriptions"
+    spark.createDataFrame([("a", "x")], "node string, topic string").write.parquet(str(table))
+    file, full = tmp_path / "file", tmp_path / "full"
+    file.write_text("x")
+    full.mkdir()
+    (full / "thesis.tex").write_text("years of work")
+    for place in (table, file, full, tmp_path / "nowhere" / "store"):
+        before = sorted(tmp_path.rglob("*"))
+        with pytest.raises(UsageError):
+            sweep(spark, [(small("a"), 0)], place)
+        assert sorted(tmp_path.rglob("*")) == before

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+
 import msgspec
 import pytest
 
@@ -31,6 +33,18 @@ def test_a_pool_changes_nothing_but_the_time() -> None:
     alone = [run_scenario(scenario, seed).result for scenario, seed in jobs]
     assert [timeless(r) for r in pooled] == [timeless(r) for r in alone]
     assert len(done) == len(jobs)
+
+
+def test_an_interrupted_pool_leaves_nobody_at_work() -> None:
+    def interrupt(_: Result) -> None:
+        raise KeyboardInterrupt
+
+    long = small(nodes=3000)
+    with pytest.raises(KeyboardInterrupt):
+        run_all([(small(), 0), (long, 0), (long, 1), (long, 2)], 2, interrupt)
+    for worker in multiprocessing.active_children():
+        worker.join(20)
+    assert not multiprocessing.active_children()
 
 
 def test_a_failing_run_is_told() -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import msgspec
 import typer
+from rich.text import Text
 
 from orbweaver.cli.options import Json
 from orbweaver.cli.simulate import read_format
@@ -80,7 +81,7 @@ def _print(found: Gathered, result: Result, out_folder: Path) -> None:
     grid = table(title, "metric", "value", "")
     grid.columns[2].justify = "left"
     for key, value in result.metrics.items():
-        grid.add_row(key, show(value), f"[dim]{MEANING[key]}")
+        grid.add_row(key, show(value), Text(MEANING[key], "dim"))
     out.print(grid)
     out.print(f"The tables: {out_folder}", soft_wrap=True)
     for name, meaning in TROUBLE.items():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
+from rich.text import Text
 
 from orbweaver.cli.options import Json, Master
 from orbweaver.cli.spark import lab_imports, start_spark
@@ -125,22 +126,23 @@ def print_report(report: Report) -> None:
     out.print(f"{report.kind} from {names}, to {report.out}", soft_wrap=True)
     grid = table("", "what", "count", "", box=box.SIMPLE_HEAD)
     grid.columns[2].justify = "left"
-    grid.add_row(f"{report.entry}s", show(report.entries), "[dim]in all")
+    grid.add_row(f"{report.entry}s", show(report.entries), Text("in all", "dim"))
     grid.add_row("used", show(report.used), "")
     for counts, where in (
         (report.merged, "used, and the same as another"),
         (report.skipped, "not data"),
         (report.dropped, "left out"),
-        (report.rejected, "[red]rejected[/red]; see the table"),
+        (report.rejected, "rejected; see the table"),
     ):
+        style = "red" if counts is report.rejected else "dim"
         for note, count in counts.items():
-            grid.add_row(note, show(count), f"[dim]{where}")
+            grid.add_row(note, show(count), Text(where, style))
     grid.add_section()
     for name, rows in report.tables.items():
-        grid.add_row(f"{name}/", show(rows), "[dim]rows written")
+        grid.add_row(f"{name}/", show(rows), Text("rows written", "dim"))
     grid.add_section()
     for name, value in report.facts.items():
         grid.add_row(name.replace("_", " "), show(value), "")
     out.print(grid)
     for hint in report.hints:
-        out.print(f"[yellow]note:[/yellow] {hint}", soft_wrap=True)
+        out.print(Text.assemble(("note:", "yellow"), f" {hint}"), soft_wrap=True)

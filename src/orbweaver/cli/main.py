@@ -88,6 +88,8 @@ def main() -> None:
         # The reader of our output has gone; say nothing more, at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        _fail(f"{error.filename or 'output'}: {error.strerror or error}")
     except KeyboardInterrupt:
         code = 130
     if code == 130:

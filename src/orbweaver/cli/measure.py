@@ -61,6 +61,8 @@ def measure(
     with lab_imports():
         from orbweaver.pipeline.measure import measure as stage
         from orbweaver.pipeline.progress import job_progress
+    if out_folder == MEASURED:
+        out_folder.parent.mkdir(exist_ok=True)
     spark = start_spark(master, "measure")
     with job_progress(spark, "measuring"):
         found = stage(

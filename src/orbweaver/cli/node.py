@@ -136,7 +136,9 @@ def _introduce(node: NetworkNode) -> None:
     )
     if node.admin_address:
         out.print(f"status: orbweaver status --admin {node.admin_address}", soft_wrap=True)
-    out.print(f"join it: orbweaver sub TOPIC --join {node.address}", soft_wrap=True)
+    out.print(
+        f"join it: orbweaver sub TOPIC --join {node.address}{_same(settings)}", soft_wrap=True
+    )
     out.file.flush()
     if not settings.tls:
         where = "plain: nothing is encrypted, and whoever reaches the port may take part"
@@ -145,6 +147,15 @@ def _introduce(node: NetworkNode) -> None:
         err.print(Text(f"{where}; for TLS see `orbweaver keys`", "yellow"), soft_wrap=True)
     for address, why in node.unanswered().items():
         err.print(Text(f"{address} does not let us in: {why}; trying on", "yellow"))
+
+
+def _same(settings: Settings) -> str:
+    """What others have to say besides, to fit."""
+    plain = Settings()
+    overlay = f" --overlay {settings.overlay}" if settings.overlay != plain.overlay else ""
+    tls = " --tls DIR" if settings.tls else ""
+    cluster = f" --set cluster={settings.cluster}" if settings.cluster != plain.cluster else ""
+    return overlay + tls + cluster
 
 
 def _place_admin(settings: Settings) -> Settings:
@@ -173,7 +184,7 @@ def _leave_out(logger: Any, method: str, event: Any) -> Any:
 
 def _with_hint(error: UsageError) -> UsageError:
     text = str(error)
-    if "in use" in text:
+    if "cannot listen" in text and "in use" in text:
         option = "--admin" if "admin page" in text else "--listen"
         return UsageError(f"{text}; does a node run already? Choose another with {option}")
     return error

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from orbweaver.cli.terminal import out, print_json, show
 from orbweaver.core.overlay import Overlay
@@ -42,7 +43,7 @@ def as_plain(overlay: type[Overlay]) -> dict[str, Any]:
 
 def _print(overlay: type[Overlay]) -> None:
     claims = overlay.claims(overlay.Params())
-    out.print(f"[bold]{overlay.name}[/bold]  {overlay.summary}", soft_wrap=True)
+    out.print(Text.assemble((overlay.name, "bold"), f"  {overlay.summary}"), soft_wrap=True)
     out.print(f"  from     {overlay.paper or '-'}", soft_wrap=True)
     promised = [
         text
@@ -61,7 +62,7 @@ def _print(overlay: type[Overlay]) -> None:
     grid.add_column("meaning (where the default comes from)")
     for info in describe(overlay.Params):
         choices = f"; one of {info.type.replace('|', ', ')}" if "|" in info.type else ""
-        meaning = f"{info.description}{choices} [dim]({info.source})"
+        meaning = Text.assemble(f"{info.description}{choices} ", (f"({info.source})", "dim"))
         grid.add_row(f"  {info.name}", show(info.default), meaning)
     out.print(grid)
     out.print()

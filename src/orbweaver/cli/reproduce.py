@@ -7,6 +7,7 @@ from typing import Annotated
 
 import msgspec
 import typer
+from rich.text import Text
 
 from orbweaver.cli.options import HtmlPage, Json, Master, Seeds, Store
 from orbweaver.cli.seeds import parse_seeds
@@ -120,6 +121,6 @@ def print_ledger(ledger: Ledger) -> None:
         column.justify = "left"
     for v in ledger.verdicts:
         colour = "green" if v.reproduced else "red"
-        grid.add_row(v.claim, v.what, v.paper, v.ours, f"[{colour}]{ledger.word(v)}")
+        grid.add_row(v.claim, v.what, v.paper, v.ours, Text(ledger.word(v), colour))
     out.print(grid)
     out.print(ledger.summary)

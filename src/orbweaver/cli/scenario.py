@@ -30,7 +30,8 @@ def assemble(
         raise UsageError("name an overlay with --overlay (see 'orbweaver overlays')")
     for part, values in parts.items():
         given = {name: value for name, value in values.items() if value is not None}
-        base[part] = base.get(part, {}) | given
+        # A table of one's own takes the place of the whole workload, also of its model.
+        base[part] = given if given.get("file") else base.get(part, {}) | given
     return base
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, cast
 
 import msgspec
 import typer
+from rich.text import Text
 
 from orbweaver.cli.options import (
     Churn,
@@ -145,7 +146,7 @@ def print_result(run: Run) -> None:
     grid = table(f"{title}, seed {result.seed}", "metric", "value", "")
     grid.columns[2].justify = "left"
     for key, value in result.metrics.items():
-        grid.add_row(key, show(value), f"[dim]{MEANING[key]}")
+        grid.add_row(key, show(value), Text(MEANING[key], "dim"))
     out.print(grid)
     rate = result.events / result.wall_seconds if result.wall_seconds else 0
     out.print(

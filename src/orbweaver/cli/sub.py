@@ -29,6 +29,8 @@ from orbweaver.overlays.catalog import find
 BATCH = 10_000
 """Events written at once, if so many wait."""
 LOOK_S = 0.5
+ALONE_S = 5.0
+"""Without a link for so long, people wonder."""
 BUFFER = 200_000
 """Events that may wait to be written; with more, the oldest are missed."""
 
@@ -127,9 +129,19 @@ async def _tell(node: NetworkNode, topics: list[str]) -> None:
     """On stderr, how it goes: who does not answer, and the first link."""
     for address, why in node.unanswered().items():
         err.print(Text(f"{address} does not let us in: {why}; trying on", "yellow"))
+    waited = 0.0
     while not any(link.connected for link in node.status().links):
         await asyncio.sleep(0.1)
+        waited += 0.1
+        if waited - 0.1 < ALONE_S <= waited and not node.unanswered():
+            err.print(Text(_alone(topics), "dim"), soft_wrap=True)
     err.print(Text(f"linked; waiting for events on {', '.join(topics)}", "dim"), soft_wrap=True)
+
+
+def _alone(topics: list[str]) -> str:
+    line = f"connected; nobody else takes part in {', '.join(topics)} yet"
+    wild = any(topic.rpartition("/")[2] in ("#", "+") for topic in topics)
+    return f"{line} (there are no wildcards)" if wild else line
 
 
 async def _reader_left() -> None:

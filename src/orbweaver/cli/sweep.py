@@ -69,8 +69,10 @@ def replay(
 def run_sweep(jobs: list[Job], store: Path, master: str | None, memory_gb: float) -> Any:
     """Through Spark, with a bar over the runs."""
     with lab_imports():
+        from orbweaver.pipeline.store import check_store
         from orbweaver.pipeline.sweep import sweep as sweep_stage
     store.parent.mkdir(parents=True, exist_ok=True)
+    check_store(store.resolve())  # before Spark starts, which takes a while
     spark = start_spark(master, "sweep")
     with progress("running", len(jobs), count=True) as bar:
         return sweep_stage(spark, jobs, store, memory_gb, done=lambda there, _: bar(there))
@@ -84,7 +86,6 @@ def report_cut_short(results: Sequence[Result]) -> None:
             f"stopped by events_max or time_max_ms, with numbers of the part before: "
             f"{', '.join(short)}",
             soft_wrap=True,
-            markup=False,
         )
 
 
@@ -92,7 +93,7 @@ def report_failures(failures: list[Any]) -> None:
     for failure in failures:
         reason = failure.error.strip().splitlines()[-1]
         line = f"failed: {failure.name} seed {failure.seed}: {reason}"
-        err.print(line, soft_wrap=True, markup=False)
-        err.print(f"  replay: {failure.replay}", soft_wrap=True, markup=False)
+        err.print(line, soft_wrap=True)
+        err.print(f"  replay: {failure.replay}", soft_wrap=True)
     if failures:
         raise typer.Exit(1)

@@ -13,9 +13,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-"""What goes into a file or a pipe is not folded to the width of a terminal that is not there."""
-err = Console(stderr=True, highlight=False)
+out = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 160)
+"""What goes into a file or a pipe is not folded to the width of a terminal that is not there.
+Names and paths may have brackets in them, so that nothing is markup; what has a colour is a
+`Text`."""
+err = Console(stderr=True, highlight=False, markup=False)
 
 
 def this_command() -> str:

@@ -88,9 +88,14 @@ class Bootstrap:
 
         def explain(why: str) -> None:
             self.unanswered[name] = why
-            if why == MYSELF:  # the same list of addresses was given to all
+            if why != MYSELF:
+                return
+            if split_address(self._host.settings.listen)[1]:
+                # The same list of addresses was given to all.
                 self._found[address] = self._host.me
                 del self.unanswered[name]
+            else:  # nobody can have been told a port that was free a moment ago
+                self.unanswered[name] = "a node with our own key is there; each needs its own"
 
         connection = await self._host.peers.call(*address, explain)
         if connection is None or connection.peer is None:

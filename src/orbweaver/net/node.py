@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -186,6 +187,8 @@ class NetworkNode:
         those of one publisher in the order of publication, waiting a while for what is late."""
         host = self._running()
         self._check_interest(host, topic)
+        if not (since >= 0 and math.isfinite(since)):
+            raise UsageError(f"since is a number of seconds, not {since}")
         host.tick()
         now = host.now()
         shared = topic in self._readers.since
@@ -199,12 +202,16 @@ class NetworkNode:
                 self._catch_up_soon(peer)
         return subscription
 
-    async def publish(self, topic: Topic, payload: bytes | str) -> Receipt:
+    async def publish(self, topic: Topic, payload: bytes | bytearray | memoryview | str) -> Receipt:
         """Publish, and say to how many neighbours it went. Waits while queues are full,
         unless the node was told to drop instead."""
         host = self._running()
         if isinstance(payload, str):
             payload = payload.encode()
+        elif isinstance(payload, bytearray | memoryview):
+            payload = bytes(payload)  # whoever made it may write into it again
+        elif not isinstance(payload, bytes):
+            raise UsageError(f"a payload is bytes or text, not {type(payload).__name__}")
         if len(payload) > self.settings.payload_bytes_max:
             raise UsageError(
                 f"a payload of {len(payload)} bytes; at most {self.settings.payload_bytes_max} "

@@ -165,6 +165,6 @@ def split_address(text: str, port: int | None = None) -> tuple[str, int]:
     if (not colon or host.endswith(":") or "]" in digits) and port is not None:
         host, digits = text, str(port)
     host = host.removeprefix("[").removesuffix("]")
-    if not host or not digits.isdecimal() or int(digits) > 65535:
+    if not host or host.isdecimal() or not digits.isdecimal() or int(digits) > 65535:
         raise UsageError(f"'{text}' is not an address such as 127.0.0.1:{port or PORT}")
     return host, int(digits)

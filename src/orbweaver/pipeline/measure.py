@@ -118,7 +118,9 @@ def select_runs(rows: DataFrame, code: str | None = None) -> DataFrame:
             (r.code, r["count"]) for r in rows.where("ok").groupBy("code").count().collect()
         )
         listed = ", ".join(f"{name} ({count} runs)" for name, count in there) or "none"
-        raise UsageError(f"no runs of code {wanted} in the store; it has those of: {listed}")
+        raise UsageError(
+            f"no runs of code {wanted} in the store; it has those of: {listed} (--code takes them)"
+        )
     return good.dropDuplicates(["key"]).withColumn(
         "fingerprint", F.get_json_object("result", "$.fingerprint")
     )

@@ -8,9 +8,11 @@ own code is sent along. Nothing else in the pipeline knows which.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import re
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -194,12 +196,41 @@ def _create(
 ) -> SparkSession:
     for name in TOLD_TWICE:
         PySparkLogger.getLogger(name).setLevel("CRITICAL")
+    logging.getLogger().addFilter(_is_news)
     for key, value in settings.items():
         builder = builder.config(key, value)
+    with _interrupts_later():
+        try:
+            return builder.getOrCreate()
+        except Exception as error:
+            raise UsageError(f"Spark cannot start on '{master}': {_reason(error)}") from error
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Ctrl-C while Java starts would leave it behind, and PySpark's own handler, which is set
+    then, speaks on the very connection that was interrupted."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    interrupted = False
+
+    def remember(*_: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+
+    before = signal.signal(signal.SIGINT, remember)
     try:
-        return builder.getOrCreate()
-    except Exception as error:
-        raise UsageError(f"Spark cannot start on '{master}': {_reason(error)}") from error
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Not what py4j says of an exception that goes on to whoever called."""
+    return not record.getMessage().endswith("while sending command.")
 
 
 def _reason(error: Exception) -> str:

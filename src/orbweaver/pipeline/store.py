@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import (
     ArrayType,
@@ -26,6 +27,8 @@ from pyspark.sql.types import (
 from orbweaver.core.errors import UsageError
 from orbweaver.core.seeds import derive
 from orbweaver.metrics.snapshot import Snapshot
+from orbweaver.pipeline.dataset import input_path
+from orbweaver.records.files import check_folder
 from orbweaver.study.recorded import read_recorded
 from orbweaver.study.run import Result
 from orbweaver.study.version import code_version, overlay_version
@@ -70,11 +73,21 @@ def job_key(scenario: Scenario, seed: int) -> str:
     return f"{derive('run', scenario.fingerprint(), scenario.name, seed, code):016x}"
 
 
+def check_store(store: Path) -> None:
+    """Raises where runs cannot be added: a store is a folder of its own."""
+    if any(store.glob("*.parquet")):
+        first = min(store.glob("*.parquet"))
+        if pq.read_schema(first).names != RUNS.fieldNames():
+            raise UsageError(f"{store} has other tables than of runs in it; name another --store")
+        return
+    check_folder(store, [file.name for file in store.glob("[._]*")])  # what Spark leaves behind
+
+
 def read_runs(spark: SparkSession, store: Path) -> DataFrame:
     """All rows. Runs of other versions of the code are among them, and failures."""
     if not any(store.glob("*.parquet")):
         raise UsageError(f"{store} is no store of runs; 'orbweaver sweep' makes one")
-    return spark.read.schema(RUNS).parquet(str(store))
+    return spark.read.schema(RUNS).parquet(input_path(str(store)))
 
 
 def look_rows(looks: Iterable[Snapshot]) -> list[dict[str, Any]]:

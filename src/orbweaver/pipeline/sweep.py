@@ -27,6 +27,7 @@ from orbweaver.pipeline.progress import watched_tasks
 from orbweaver.pipeline.store import (
     RUNS,
     Failure,
+    check_store,
     job_key,
     look_rows,
     stored_failures,
@@ -62,8 +63,8 @@ def sweep(
     """Run what the store does not have, in waves: what an interruption loses is the wave that
     is under way. `wave` 0 means as many as take some minutes; `done` is told now and then, and
     after each wave, how many of how many are there."""
-    if not store.parent.is_dir():
-        raise UsageError(f"{store}: there is no folder {store.parent}")
+    store = store.resolve()
+    check_store(store)
     tell = done or (lambda there, of: None)
     with writing_alone(store):
         keys = {job_key(*job): job for job in jobs}
@@ -93,7 +94,7 @@ def sweep(
 
             with watched_tasks(spark, "runs", moved):
                 rows = places.mapInArrow(_runner(runs, memory_gb), RUNS)
-                rows.write.mode("append").parquet(str(store))
+                rows.write.mode("append").parquet(f"file:{store}")
             start += len(chunk)
             there += sum(map(len, chunk))
             tell(there, len(keys))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
@@ -28,7 +29,7 @@ def run_all(
     # Large runs first, so that no worker is left with one at the end.
     order = sorted(range(len(jobs)), key=lambda i: -jobs[i][0].workload.nodes)
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupt)
     try:
         futures = {pool.submit(_run, jobs[i]): i for i in order}
         for future in as_completed(futures):
@@ -36,9 +37,19 @@ def run_all(
             results[futures[future]] = result
             if done is not None:
                 done(result)
+    except BaseException:
+        # Nobody waits for what is under way: a run may take an hour.
+        for worker in multiprocessing.active_children():
+            worker.terminate()
+        raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
     return [results[i] for i in range(len(jobs))]
+
+
+def _ignore_interrupt() -> None:
+    """Ctrl-C goes to all processes of a terminal; the first of them ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _run(job: Job) -> Result:

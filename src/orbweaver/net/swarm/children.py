@@ -146,7 +146,7 @@ class Children:
             said = decode_said(line)
             if isinstance(said, Report):
                 self._reported(child.number, said)
-            else:
+            elif not child.ready.done():  # not where its start was given up
                 child.ready.set_result(said)
         await child.process.wait()
         if not child.ready.done():
