@@ -223,7 +223,7 @@ def _interrupts_later() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
     if interrupted:
         raise KeyboardInterrupt
 

@@ -29,6 +29,7 @@ def run_all(
     # Large runs first, so that no worker is left with one at the end.
     order = sorted(range(len(jobs)), key=lambda i: -jobs[i][0].workload.nodes)
     context = multiprocessing.get_context("spawn")
+    others = multiprocessing.active_children()
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupt)
     try:
         futures = {pool.submit(_run, jobs[i]): i for i in order}
@@ -40,7 +41,8 @@ def run_all(
     except BaseException:
         # Nobody waits for what is under way: a run may take an hour.
         for worker in multiprocessing.active_children():
-            worker.terminate()
+            if worker not in others:
+                worker.terminate()
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
