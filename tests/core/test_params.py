@@ -43,7 +43,7 @@ def test_settings_are_read_from_text_or_values(settings, expected):
     [
         ({"links": "0"}, "parameter 'links' of sample: expected `int` >= 1"),
         ({"links": 10}, "parameter 'links' of sample: expected `int` <= 9"),
-        ({"links": "many"}, "parameter 'links' of sample: expected `int`, got `str`"),
+        ({"links": "many"}, "parameter 'links' of sample: expected `int`, got 'many'"),
         ({"links": 2.5}, "parameter 'links' of sample: expected `int`, got `float`"),
         ({"share": "0"}, "parameter 'share' of sample: expected `float` > 0.0"),
         ({"share": "nan"}, "parameter 'share' of sample: expected `float` > 0.0"),

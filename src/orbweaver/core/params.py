@@ -72,5 +72,6 @@ def build(params: type[P], settings: Mapping[str, Any], owner: str) -> P:
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$.")
         name = where.rstrip("`")
+        what = what.replace("got `str`", f"got '{settings.get(name)}'")  # as it was typed
         whose = f"parameter '{name}' of {owner}" if name else owner
         raise UsageError(f"{whose}: {what[0].lower()}{what[1:]}") from None
