@@ -47,7 +47,7 @@ def test_settings_are_read_from_text_or_values(settings, expected):
         ({"links": 2.5}, "parameter 'links' of sample: expected `int`, got `float`"),
         ({"share": "0"}, "parameter 'share' of sample: expected `float` > 0.0"),
         ({"share": "nan"}, "parameter 'share' of sample: expected `float` > 0.0"),
-        ({"eager": "perhaps"}, "parameter 'eager' of sample: expected `bool`, got `str`"),
+        ({"eager": "perhaps"}, "parameter 'eager' of sample: expected `bool`, got 'perhaps'"),
         ({"lnks": 1}, "sample has no parameter 'lnks': did you mean 'links'?"),
         ({"zzz": 1}, "sample has no parameter 'zzz': known: eager, links, mode, share"),
     ],
