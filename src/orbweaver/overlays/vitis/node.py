@@ -21,7 +21,10 @@ from orbweaver.overlays.vitis.utility import overlap, weighted
 MOVING = 10
 """A table of which more than one in so many links is new since the last cycle moves."""
 PATIENCE = 4
-"""Cycles for which gateways are left alone at most while it does."""
+"""Cycles for which gateways are left alone at most while it does,"""
+PATIENCE_MOVED = 1
+"""and where they have just changed: a new one waits with its path until it is one the next time
+that it is looked at, and events wait for the path."""
 
 
 class VitisParams(RendezvousParams, frozen=True):
@@ -150,13 +153,8 @@ class Vitis(RendezvousOverlay):
         return dict.fromkeys([*near, *self.relays.peers(topic)])
 
     def _cycle(self) -> None:
-        changed = not self._moving() and self.gateways.update(self._sharing)
-        if changed or self._gateways_moved:
-            # Who has just become a gateway often is none in the next cycle. Asking for a path
-            # in the second cycle in a row halves the requests while an overlay forms.
-            found = dict(self.gateways.ours)
-            self.relays.want([topic for topic in found if topic in self._gateway_of])
-            self._gateway_of, self._gateways_moved = found, changed
+        if not self._moving():
+            self._update_gateways()
         if isinstance(self.rates, SeenRates):
             self.rates.step()
         super()._cycle()
@@ -165,9 +163,19 @@ class Vitis(RendezvousOverlay):
         """Most of what is agreed on over links that have just come would be agreed on anew a
         cycle later, over others: that is what an overlay costs most while it forms."""
         fresh, self._fresh_links = self._fresh_links, 0
-        moving = MOVING * fresh > self.params.table_size and self._waited < PATIENCE
+        patience = PATIENCE_MOVED if self._gateways_moved else PATIENCE
+        moving = MOVING * fresh > self.params.table_size and self._waited < patience
         self._waited = self._waited + 1 if moving else 0
         return moving
+
+    def _update_gateways(self) -> None:
+        changed = self.gateways.update(self._sharing)
+        if changed or self._gateways_moved:
+            # Who has just become a gateway often is none in the next cycle. Asking for a path
+            # the second time in a row halves the requests while an overlay forms.
+            found = dict(self.gateways.ours)
+            self.relays.want([topic for topic in found if topic in self._gateway_of])
+            self._gateway_of, self._gateways_moved = found, changed
 
     def _interest_changed(self) -> None:
         super()._interest_changed()
