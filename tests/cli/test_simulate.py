@@ -196,6 +196,17 @@ def test_own_subscriptions_take_the_place_of_a_scenarios_workload() -> None:
     assert (found["nodes"], found["topics"]) == (3, 1)
 
 
+def test_another_trace_of_churn_keeps_how_a_scenario_plays_it() -> None:
+    rows = ["time_ms,node,kind", *(f"0,m{n},join" for n in range(4)), "900,m0,leave"]
+    Path("machines.csv").write_text("\n".join([*rows, ""]))
+    Path("played.toml").write_text(
+        "overlay='random'\n[workload]\nnodes=4\ntopics=2\nsubscriptions_per_node=1\n"
+        "[churn]\nmodel='file'\nfile='none.csv'\nnodes='in order'\n[run]\nwarmup_ms=500\n"
+    )
+    found = result("played.toml --churn machines.csv")
+    assert found["metrics"]["nodes_up"] == 4
+
+
 def test_a_full_disk_is_one_line() -> None:
     with Path("/dev/full").open("w") as full:
         line = [COMMAND, "simulate", *SMALL.split(), "--json"]

@@ -7,12 +7,11 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.text import Text
 
+from orbweaver.cli.metrics_table import metrics_table
 from orbweaver.cli.options import Json
 from orbweaver.cli.simulate import read_format
-from orbweaver.cli.terminal import err, out, print_json, show, table
-from orbweaver.metrics.summary import MEANING
+from orbweaver.cli.terminal import err, out, print_json
 from orbweaver.records.gather import Gathered
 from orbweaver.records.gather import gather as gather_records
 from orbweaver.records.writers import check_records_out, write_records
@@ -78,11 +77,7 @@ def gather(
 
 def _print(found: Gathered, result: Result, out_folder: Path) -> None:
     title = f"{found.overlay} on {found.nodes:,} live nodes, {found.end_ms / 1000:,.1f} s"
-    grid = table(title, "metric", "value", "")
-    grid.columns[2].justify = "left"
-    for key, value in result.metrics.items():
-        grid.add_row(key, show(value), Text(MEANING[key], "dim"))
-    out.print(grid)
+    out.print(metrics_table(title, result.metrics))
     out.print(f"The tables: {out_folder}", soft_wrap=True)
     for name, meaning in TROUBLE.items():
         if count := getattr(found, name):

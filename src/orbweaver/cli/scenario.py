@@ -30,8 +30,9 @@ def assemble(
         raise UsageError("name an overlay with --overlay (see 'orbweaver overlays')")
     for part, values in parts.items():
         given = {name: value for name, value in values.items() if value is not None}
-        # A table of one's own takes the place of the whole workload, also of its model.
-        base[part] = given if given.get("file") else base.get(part, {}) | given
+        # A table of subscriptions takes the place of the whole workload, also of its model.
+        whole = part == "workload" and "file" in given
+        base[part] = given if whole else base.get(part, {}) | given
     return base
 
 

@@ -8,8 +8,8 @@ from typing import Annotated, cast
 
 import msgspec
 import typer
-from rich.text import Text
 
+from orbweaver.cli.metrics_table import metrics_table
 from orbweaver.cli.options import (
     Churn,
     Json,
@@ -26,9 +26,8 @@ from orbweaver.cli.scenario import (
     parse_settings,
     workload_options,
 )
-from orbweaver.cli.terminal import err, out, print_json, progress, show, table
+from orbweaver.cli.terminal import err, out, print_json, progress
 from orbweaver.core.errors import UsageError, nearest
-from orbweaver.metrics.summary import MEANING
 from orbweaver.records.files import check_file, whole_file
 from orbweaver.records.writers import (
     Format,
@@ -143,11 +142,7 @@ def write_links(run: Run, path: Path) -> None:
 def print_result(run: Run) -> None:
     result = run.result
     title = f"{result.overlay} on {result.nodes:,} nodes and {result.topics:,} topics"
-    grid = table(f"{title}, seed {result.seed}", "metric", "value", "")
-    grid.columns[2].justify = "left"
-    for key, value in result.metrics.items():
-        grid.add_row(key, show(value), Text(MEANING[key], "dim"))
-    out.print(grid)
+    out.print(metrics_table(f"{title}, seed {result.seed}", result.metrics))
     rate = result.events / result.wall_seconds if result.wall_seconds else 0
     out.print(
         f"{result.events:,} events in {result.wall_seconds:.1f} s ({rate:,.0f}/s), "

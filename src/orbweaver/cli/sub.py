@@ -29,8 +29,8 @@ from orbweaver.overlays.catalog import find
 BATCH = 10_000
 """Events written at once, if so many wait."""
 LOOK_S = 0.5
-ALONE_S = 5.0
-"""Without a link for so long, people wonder."""
+ALONE_LOOKS = 50
+"""Tenths of a second without a link after which people wonder."""
 BUFFER = 200_000
 """Events that may wait to be written; with more, the oldest are missed."""
 
@@ -129,11 +129,11 @@ async def _tell(node: NetworkNode, topics: list[str]) -> None:
     """On stderr, how it goes: who does not answer, and the first link."""
     for address, why in node.unanswered().items():
         err.print(Text(f"{address} does not let us in: {why}; trying on", "yellow"))
-    waited = 0.0
+    looks = 0
     while not any(link.connected for link in node.status().links):
         await asyncio.sleep(0.1)
-        waited += 0.1
-        if waited - 0.1 < ALONE_S <= waited and not node.unanswered():
+        looks += 1
+        if looks == ALONE_LOOKS and not node.unanswered():
             err.print(Text(_alone(topics), "dim"), soft_wrap=True)
     err.print(Text(f"linked; waiting for events on {', '.join(topics)}", "dim"), soft_wrap=True)
 

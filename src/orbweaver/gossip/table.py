@@ -32,7 +32,7 @@ WHOLE_EVERY = 10
 SILENT_MAX = 20
 """Those lost last are called, one in a cycle,"""
 CALLS = 10
-"""each so many times: a network that was cut in two for a minute or two grows together again."""
+"""each so many times: a network that was cut in two for a minute grows together again."""
 
 
 class TableParams(Params, frozen=True):
