@@ -1,9 +1,10 @@
 """Ctrl-C ends the work, not only the waiting for it.
 
-PySpark's own handler of SIGINT tries to cancel all jobs on the very connection on which
-the interrupted call still waits; that fails, and the job goes on and writes into a folder
-that we are about to remove. So what is started here carries a tag by which it can be
-stopped once the interrupt has got out, and its last tasks are waited for.
+The call that waits for a job is all that an interrupt ends (PySpark's own handler, which
+`session` takes out, tries more on the very connection that was interrupted, and fails). The
+job would go on and write into a folder that we are about to remove. So what is started here
+carries a tag by which it can be stopped once the interrupt has got out, and its last tasks
+are waited for.
 """
 
 from __future__ import annotations
