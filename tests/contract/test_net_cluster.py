@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -114,6 +115,15 @@ def test_a_node_that_leaves_says_so(cluster: NetCluster) -> None:
     cluster.leave(0)
     cluster.run(0.1)
     assert NodeId(0) not in cluster.links(1)
+
+
+def test_nobody_else_can_listen_where_a_node_has_been(cluster: NetCluster) -> None:
+    port = int(cluster._lives[0].node.address.rsplit(":", 1)[1])
+    cluster.crash(0)
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with pytest.raises(OSError, match="in use"):
+            other.bind(("127.0.0.1", port))
 
 
 def test_what_is_left_running_is_told() -> None:

@@ -331,10 +331,10 @@ class Connection(asyncio.Protocol):
             self.refuse(str(error))
 
     def _on_hello(self, hello: Hello) -> None:
-        self._words.check_terms(hello)
         if self.expected is not None and hello.card.node != self.expected:
             self.refuse("somebody else was expected here")
             return
+        self._words.check_terms(hello)
         if not self.ours and not self._owner.greets():
             self._owner.counters.connections_refused += 1
             self.refuse("too many calls at once")

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import socket
 import tempfile
 from collections.abc import Collection, Coroutine, Sequence
+from contextlib import ExitStack
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
@@ -63,6 +65,8 @@ class NetCluster:
         self._identities: dict[int, Identity] = {}
         self._numbers: dict[NodeId, NodeId] = {}
         self._wrong: list[str] = []
+        self._held = ExitStack()
+        """Ports of nodes that are gone."""
         self._folder = Path(tempfile.mkdtemp(prefix="orbweaver-"))
         self._loop = PacedLoop()
         self._loop.set_exception_handler(lambda _, found: self._wrong.append(str(found)))
@@ -107,6 +111,7 @@ class NetCluster:
         try:
             self._do(self._end_all())
         finally:
+            self._held.close()
             self._loop.close()
             shutil.rmtree(self._folder)
         assert not self._wrong, "\n".join(self._wrong)
@@ -160,11 +165,22 @@ class NetCluster:
 
     async def _end(self, number: int) -> None:
         life = self._lives.pop(number)
-        counters = life.node.counters
+        counters, address = life.node.counters, life.node.address
         await life.node.stop()
+        self._hold(address)
         await asyncio.gather(*life.readers)
         counted = counters.as_dict()
         self._wrong += [f"{name} of {number}: {counted[name]}" for name in NEVER if counted[name]]
+
+    def _hold(self, address: str) -> None:
+        """Nobody else may listen where a node has been: another cluster on this machine would
+        be given the port, and get the calls of those who look for the node."""
+        host, port = address.rsplit(":", 1)
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+            held = self._held.enter_context(socket.socket(socket.AF_INET, kind))
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # past its old connections
+            held.bind((host, int(port)))
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
 
     async def _end_all(self) -> None:
         for number in list(self._lives):
