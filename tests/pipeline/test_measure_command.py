@@ -42,6 +42,19 @@ def test_from_a_scenario_to_a_page(spark: SparkSession, tmp_path: Path) -> None:
     assert f"<td>{sum(degrees) / 2:.2f} ±" in text
 
 
+def test_results_that_are_kept_are_not_run_again(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results, page = tmp_path / "results.jsonl", tmp_path / "page.html"
+    asked = ("reproduce", "spidercast", "--claims", "S12", "--results", results, "--out", page)
+    first = run(*asked, "--seeds", "0", "--store", tmp_path / "store")
+    assert [v["claim"] for v in first["ledger"]["verdicts"]] == ["S12", "S12"]
+    page.unlink()
+    monkeypatch.setattr("orbweaver.cli.reproduce.run_sweep", None)
+    assert run(*asked, "--seeds", "0", "--store", tmp_path / "none") == first
+    assert page.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

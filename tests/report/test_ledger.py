@@ -56,14 +56,15 @@ def test_a_page_with_every_claim_and_figure(tmp_path: Path, series: dict[str, Se
 def test_a_small_form_for_a_repository(tmp_path: Path, series: dict[str, Series]) -> None:
     ledger = judge(SPIDERCAST, list(SPIDERCAST.claims), "quick", series)
     for _ in range(2):
-        write_markdown(tmp_path / "spider.md", SPIDERCAST, ledger, series, "a machine, a day")
+        path = tmp_path / "spider.md"
+        write_markdown(path, SPIDERCAST, ledger, series, "feed", "a machine, a day")
     text = (tmp_path / "spider.md").read_text(encoding="utf-8")
     pictures = re.findall(r"\((spider/.*\.svg)\)", text)
     assert len(pictures) == len(SPIDERCAST.figures)
     assert all((tmp_path / name).stat().st_size < 200_000 for name in pictures)
     assert len(re.findall(r"^\| S\d+ \|", text, re.MULTILINE)) == len(ledger.verdicts)
     assert f"{ledger.held} of {len(ledger.verdicts)} checks reproduced" in text
-    assert "a machine, a day" in text
+    assert "code feed; a machine, a day" in text
     assert "| margin | 5 | 3 | 11.00 ±2.48 |" in text
 
 

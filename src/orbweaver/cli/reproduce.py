@@ -19,6 +19,7 @@ from orbweaver.records.files import check_file
 from orbweaver.report.ledger import Ledger, judge, write_study
 from orbweaver.report.markdown import write_markdown
 from orbweaver.study.claims import gather
+from orbweaver.study.kept import KeptResults, read_kept, told_codes
 from orbweaver.study.paper import Paper
 from orbweaver.study.papers import find_paper
 from orbweaver.study.version import code_version
@@ -42,6 +43,14 @@ def reproduce(
         ),
     ] = None,
     store: Store = STORE,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Results of earlier runs, also by other versions of the code: what is there is "
+            "not run again, and new results are added.",
+        ),
+    ] = None,
     master: Master = None,
     out_file: HtmlPage = Path("reproduce.html"),
     markdown: Annotated[
@@ -56,11 +65,13 @@ def reproduce(
     """Run a paper's evaluation again and judge each claim.
 
     Scale quick takes minutes, full takes hours; the ledger says what it is of. Runs are
-    kept in the store, so going on after Ctrl-C costs nothing.
+    kept in the store, so going on after Ctrl-C costs nothing. A store is of use to the code
+    that made it; a file of results can stay, and get more seeds later.
 
-    Example:
+    Examples:
 
         orbweaver reproduce spidercast --claims S1,S2,S14
+        orbweaver reproduce vitis --seeds 3-5 --results vitis.jsonl
     """
     chosen_paper = find_paper(paper)
     chosen = list(chosen_paper.claims)
@@ -76,24 +87,33 @@ def reproduce(
         chosen = [claim for claim in chosen if claim not in traced]
     if traced and traces is not None:
         check_traces(chosen_paper, scale, traces)
-    for path in filter(None, (out_file, markdown)):
+    for path in filter(None, (out_file, markdown, results)):
         check_file(path)
+    kept = read_kept(results) if results is not None else KeptResults()
     work = store.with_name(f"{store.name}-traces")
     jobs = chosen_paper.jobs(chosen, scale, parse_seeds(seeds), work)
     if traced and traces is not None:
         fetch_traces(chosen_paper, scale, traces, work, master)
-    swept = run_sweep(jobs, store, master, 6.0)
-    report_cut_short(swept.results)
-    report_failures(swept.failures)
-    series = gather(swept.results)
+    new = 0
+    if missing := kept.missing(jobs):
+        swept = run_sweep(missing, store, master, 6.0)
+        kept.add(code_version(), swept.results)
+        if results is not None:
+            kept.write(results)
+        report_failures(swept.failures)
+        new = swept.ran
+    found = kept.of(jobs)
+    report_cut_short([one.result for one in found])
+    series = gather(one.result for one in found)
     ledger = judge(chosen_paper, chosen, scale, series)
-    write_study(out_file, {chosen_paper: ledger}, series, this_command(), code_version())
+    code = told_codes(found)
+    write_study(out_file, {chosen_paper: ledger}, series, this_command(), code)
     if markdown is not None:
-        write_markdown(markdown, chosen_paper, ledger, series, machine)
+        write_markdown(markdown, chosen_paper, ledger, series, code, machine)
     if json:
         print_json(msgspec.to_builtins({"ledger": ledger, "page": str(out_file)}))
         return
-    out.print(f"{len(jobs)} runs, {swept.ran} of them new.", soft_wrap=True)
+    out.print(f"{len(jobs)} runs, {new} of them new.", soft_wrap=True)
     print_ledger(ledger)
     out.print(f"The page with plots: {out_file}", soft_wrap=True)
 

@@ -10,7 +10,7 @@ import msgspec
 from orbweaver import __version__
 from orbweaver.report import plots
 from orbweaver.report.page import Page
-from orbweaver.study.claims import Verdict
+from orbweaver.study.claims import Verdict, count_runs
 from orbweaver.study.paper import COLUMNS, HISTOGRAMS, BySeries, Figure, Paper
 
 SEEDS_MIN = 3
@@ -166,7 +166,7 @@ def write_study(
 
 
 def _lead(ledgers: Mapping[Paper, Ledger], series: BySeries) -> str:
-    runs = sum(len(one.each()) for one in series.values())
+    runs = count_runs(series.values())
     settings = sum(len(one.results) for one in series.values())
     text = f"{runs:,} runs of {settings:,} settings."
     for ledger in ledgers.values():

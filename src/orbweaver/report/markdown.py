@@ -8,27 +8,28 @@ from pathlib import Path
 from orbweaver import __version__
 from orbweaver.records.files import whole_file
 from orbweaver.report.ledger import Ledger, figures, ledger_rows, notes, settings_rows
+from orbweaver.study.claims import count_runs
 from orbweaver.study.paper import BySeries, Paper
-from orbweaver.study.version import code_version
 
 
 def write_markdown(
-    path: Path, paper: Paper, ledger: Ledger, series: BySeries, machine: str
+    path: Path, paper: Paper, ledger: Ledger, series: BySeries, code: str, machine: str
 ) -> None:
-    """`path` names the file; the pictures go into a folder of the same name."""
+    """`path` names the file; the pictures go into a folder of the same name. `code` is the
+    version that made the runs."""
     folder = path.with_suffix("")
     folder.mkdir(exist_ok=True)
     drawn = figures(paper, series)
     for figure, picture in drawn.items():
         with whole_file(folder / f"{figure.name}.svg") as temporary:
             temporary.write_text(picture, encoding="utf-8")
-    runs = sum(len(one.each()) for one in series.values())
+    runs = count_runs(series.values())
     parts = [
         f"# {paper.title}: its claims, run again",
         f"{ledger.summary} Scale: {ledger.scale}, "
         f"{ledger.scale_meaning}; {runs} runs, seeds {_listed(ledger.seeds)}. A number after ± "
         "is half the 95 % interval over the seeds.",
-        f"orbweaver {__version__}, code {code_version()}; {machine}",
+        f"orbweaver {__version__}, code {code}; {machine}",
         f"    {ledger.command()}\n    {ledger.command(ledger.verdicts[0].claim)}    # one claim",
         _table(*ledger_rows(ledger)),
         *_notes(paper, ledger),

@@ -96,6 +96,11 @@ def gather(results: Iterable[Result]) -> dict[str, Series]:
     }
 
 
+def count_runs(series: Iterable[Series]) -> int:
+    """A run that is in two series is one."""
+    return len({(r.fingerprint, r.seed) for one in series for r in one.each()})
+
+
 def connected(result: Result) -> bool:
     """Every topic is one component, in every snapshot."""
     looks = result.snapshots or [result.metrics]
