@@ -26,7 +26,7 @@ def result(name: str, seed: int, **metrics: Any) -> Result:
     return Result(
         name=name, overlay="spidercast", params={}, nodes=1, topics=1, seed=seed, digest="",
         wall_seconds=0, events=0, complete=True, metrics=plain, snapshots=[plain],
-        degree_histogram={9: 2, 10: 5, 12: 1}, states={"kr": {0: 1}}, fingerprint="", version="",
+        degree_histogram={9: 2, 10: 5, 12: 1}, states={"kr": {0: 1}}, fingerprint=name, version="",
     )  # fmt: skip
 
 
@@ -37,11 +37,9 @@ def series() -> dict[str, Series]:
 
 
 def test_a_page_with_every_claim_and_figure(tmp_path: Path, series: dict[str, Series]) -> None:
-    ledger = judge(SPIDERCAST, list(SPIDERCAST.claims), "quick", series)
+    judged = judge(SPIDERCAST, list(SPIDERCAST.claims), "quick", series)
     topics = {"spidercast": [(5, 2), (90, 4)]}
-    write_study(
-        tmp_path / "p.html", {SPIDERCAST: ledger}, series, "orbweaver report x", "feed", topics
-    )
+    write_study(tmp_path / "p.html", [judged], series, "orbweaver report x", "feed", topics)
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert page.count("<figure>") == len(SPIDERCAST.figures) + 1
     for claim in SPIDERCAST.claims:
@@ -54,10 +52,10 @@ def test_a_page_with_every_claim_and_figure(tmp_path: Path, series: dict[str, Se
 
 
 def test_a_small_form_for_a_repository(tmp_path: Path, series: dict[str, Series]) -> None:
-    ledger = judge(SPIDERCAST, list(SPIDERCAST.claims), "quick", series)
+    judged = judge(SPIDERCAST, list(SPIDERCAST.claims), "quick", series)
+    ledger = judged.ledger
     for _ in range(2):
-        path = tmp_path / "spider.md"
-        write_markdown(path, SPIDERCAST, ledger, series, "feed", "a machine, a day")
+        write_markdown(tmp_path / "spider.md", judged, "feed", "a machine, a day")
     text = (tmp_path / "spider.md").read_text(encoding="utf-8")
     pictures = re.findall(r"\((spider/.*\.svg)\)", text)
     assert len(pictures) == len(SPIDERCAST.figures)
@@ -70,10 +68,20 @@ def test_a_small_form_for_a_repository(tmp_path: Path, series: dict[str, Series]
 
 def test_a_figure_needs_all_its_series(series: dict[str, Series]) -> None:
     some = {label: one for label, one in series.items() if label != "t200"}
-    drawn = {figure.name for figure in figures(SPIDERCAST, some)}
+    drawn = {figure.name for figure in figures(judge(SPIDERCAST, ["S1"], "quick", some))}
     missing = {f.name for f in SPIDERCAST.figures if "t200" in f.series}
     assert missing
     assert drawn == {f.name for f in SPIDERCAST.figures} - missing
+
+
+def test_figures_show_what_was_judged_and_nothing_else_there_is(
+    tmp_path: Path, series: dict[str, Series]
+) -> None:
+    some = {label: series[label] for label in ("spidercast", "t200")}
+    judged = judge(SPIDERCAST, ["S1"], "quick", some)
+    write_study(tmp_path / "p.html", [judged], series, "orbweaver report x", "feed")
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert 1 <= page.count("<figure>") == len(figures(judged)) < len(SPIDERCAST.figures)
 
 
 def test_settings_have_their_spread(series: dict[str, Series]) -> None:
@@ -99,18 +107,18 @@ def made(paper: Paper, claims: list[str], scale: str) -> list[Result]:
     ]
 
 
-def judged(paper: Paper, results: list[Result]) -> tuple[str, list[str]]:
+def enough(paper: Paper, results: list[Result]) -> tuple[str, list[str]]:
     return paper.judged_by(results)[:2]
 
 
 def test_which_claims_some_runs_are_enough_for() -> None:
     quick = made(SPIDERCAST, ["S1", "S14"], "quick")
-    assert judged(SPIDERCAST, quick) == ("quick", ["S1", "S2", "S14"])
+    assert enough(SPIDERCAST, quick) == ("quick", ["S1", "S2", "S14"])
     full = made(SPIDERCAST, ["S10"], "full")
-    assert judged(SPIDERCAST, full) == ("full", ["S10"])
-    assert judged(SPIDERCAST, quick + full) == ("quick", ["S1", "S2", "S14"])
-    assert judged(SPIDERCAST, [result("mine", 0)]) == ("", [])
-    assert judged(VITIS, [result("mine", 0)]) == ("", []), "though V10 needs no runs"
+    assert enough(SPIDERCAST, full) == ("full", ["S10"])
+    assert enough(SPIDERCAST, quick + full) == ("quick", ["S1", "S2", "S14"])
+    assert enough(SPIDERCAST, [result("mine", 0)]) == ("", [])
+    assert enough(VITIS, [result("mine", 0)]) == ("", []), "though V10 needs no runs"
 
 
 @pytest.mark.parametrize("scale", VITIS.scales)
@@ -130,7 +138,7 @@ def test_a_scale_is_known_by_the_size_of_its_sample(scale: str) -> None:
     results = [
         msgspec.structs.replace(result(one.name, seed), nodes=sampled - 3) for one, seed in jobs
     ]
-    assert judged(VITIS, results) == (scale, ["V7", "V10"])
+    assert enough(VITIS, results) == (scale, ["V7", "V10"])
 
 
 def test_points_of_a_series_are_in_the_order_of_their_numbers() -> None:
@@ -141,7 +149,7 @@ def test_points_of_a_series_are_in_the_order_of_their_numbers() -> None:
 
 
 def test_it_takes_several_seeds_to_call_something_reproduced(series: dict[str, Series]) -> None:
-    whole = judge(SPIDERCAST, ["S2"], "quick", series)
+    whole = judge(SPIDERCAST, ["S2"], "quick", series).ledger
     alone = msgspec.structs.replace(whole, seeds=[0])
     one = msgspec.structs.replace(whole.verdicts[0], reproduced=True)
     other = msgspec.structs.replace(one, reproduced=False)
@@ -153,11 +161,11 @@ def test_it_takes_several_seeds_to_call_something_reproduced(series: dict[str, S
 
 def test_the_setting_with_fewest_seeds_counts() -> None:
     results = [result("a @ 1", 0), *(result("b @ 1", seed) for seed in range(3))]
-    assert judge(VITIS, ["V10"], "quick", gather(results)).seeds == [0]
+    assert judge(VITIS, ["V10"], "quick", gather(results)).ledger.seeds == [0]
 
 
 def test_what_needs_no_runs_needs_no_seeds() -> None:
-    ledger = judge(VITIS, ["V10"], "quick", {})
+    ledger = judge(VITIS, ["V10"], "quick", {}).ledger
     assert ledger.command() == "orbweaver reproduce vitis --scale quick --claims V10"
     assert ledger.summary == "1 of 1 checks reproduced."
     assert ledger.word(ledger.verdicts[0]) == "reproduced"

@@ -15,10 +15,9 @@ from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.sweep import STORE
 from orbweaver.cli.terminal import out, print_json, show, table, this_command
 from orbweaver.records.files import check_file
-from orbweaver.report.ledger import Ledger, judge, write_study
+from orbweaver.report.ledger import judge, write_study
 from orbweaver.report.measured import read_measured
 from orbweaver.study.claims import gather
-from orbweaver.study.paper import Paper
 from orbweaver.study.papers import PAPERS
 
 MEASURED = Path("out/measured")
@@ -94,16 +93,17 @@ def report(
     """
     check_file(out_file)
     found = read_measured(folder)
-    series = gather(found.results)
-    ledgers: dict[Paper, Ledger] = {}
+    judged = []
     for paper in PAPERS.values():
         scale, claims, runs = paper.judged_by(found.results)
         if claims:
-            ledgers[paper] = judge(paper, claims, scale, gather(runs))
-    write_study(out_file, ledgers, series, this_command(), found.code, found.topics)
+            judged.append(judge(paper, claims, scale, gather(runs)))
+    series = gather(found.results)
+    write_study(out_file, judged, series, this_command(), found.code, found.topics)
+    ledgers = [one.ledger for one in judged]
     if json:
-        print_json(msgspec.to_builtins({"ledgers": list(ledgers.values()), "page": str(out_file)}))
+        print_json(msgspec.to_builtins({"ledgers": ledgers, "page": str(out_file)}))
         return
-    for ledger in ledgers.values():
+    for ledger in ledgers:
         print_ledger(ledger)
     out.print(f"The page with plots: {out_file}", soft_wrap=True)

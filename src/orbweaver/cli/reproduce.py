@@ -105,16 +105,16 @@ def reproduce(
     found = kept.of(jobs)
     report_cut_short([one.result for one in found])
     series = gather(one.result for one in found)
-    ledger = judge(chosen_paper, chosen, scale, series)
+    judged = judge(chosen_paper, chosen, scale, series)
     code = told_codes(found)
-    write_study(out_file, {chosen_paper: ledger}, series, this_command(), code)
+    write_study(out_file, [judged], series, this_command(), code)
     if markdown is not None:
-        write_markdown(markdown, chosen_paper, ledger, series, code, machine)
+        write_markdown(markdown, judged, code, machine)
     if json:
-        print_json(msgspec.to_builtins({"ledger": ledger, "page": str(out_file)}))
+        print_json(msgspec.to_builtins({"ledger": judged.ledger, "page": str(out_file)}))
         return
     out.print(f"{len(jobs)} runs, {new} of them new.", soft_wrap=True)
-    print_ledger(ledger)
+    print_ledger(judged.ledger)
     out.print(f"The page with plots: {out_file}", soft_wrap=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -63,14 +64,23 @@ class Ledger(msgspec.Struct, frozen=True):
         return f"orbweaver reproduce {self.paper} --scale {self.scale}{only}{seeds}{traces}"
 
 
-def judge(paper: Paper, claims: Sequence[str], scale: str, series: BySeries) -> Ledger:
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    paper: Paper
+    ledger: Ledger
+    series: BySeries
+    """On what."""
+
+
+def judge(paper: Paper, claims: Sequence[str], scale: str, series: BySeries) -> Judged:
     settings = (rs for one in series.values() for rs in one.results.values())
     seeds = min([sorted({r.seed for r in rs}) for rs in settings], key=len, default=[])
     verdicts = paper.judge(claims, series)
     traced = [claim for claim in claims if paper.claims[claim].traced]
     part = list(claims) if set(claims) != set(paper.claims) else []
     meaning = paper.scales[scale]
-    return Ledger(paper.name, paper.title, scale, meaning, seeds, verdicts, traced, part)
+    ledger = Ledger(paper.name, paper.title, scale, meaning, seeds, verdicts, traced, part)
+    return Judged(paper, ledger, series)
 
 
 def ledger_rows(ledger: Ledger) -> tuple[list[str], list[list[str]]]:
@@ -79,9 +89,10 @@ def ledger_rows(ledger: Ledger) -> tuple[list[str], list[list[str]]]:
     return ["claim", "what", "paper", "ours", "verdict", "note"], rows
 
 
-def figures(paper: Paper, series: BySeries) -> dict[Figure, str]:
+def figures(judged: Judged) -> dict[Figure, str]:
     """A picture of each figure that has all its series."""
-    drawn = ((figure, figure.labels(series)) for figure in paper.figures)
+    series = judged.series
+    drawn = ((figure, figure.labels(series)) for figure in judged.paper.figures)
     return {figure: draw(figure, labels, series) for figure, labels in drawn if labels}
 
 
@@ -120,25 +131,26 @@ def settings_rows(
     return ["setting", "at", "seeds", *(title for title, _ in columns.values())], rows
 
 
-def notes(paper: Paper, ledger: Ledger) -> dict[str, str]:
+def notes(judged: Judged) -> dict[str, str]:
     """On what does not reproduce."""
-    failing = {verdict.claim for verdict in ledger.verdicts if not verdict.reproduced}
-    return paper.notes_on(ledger.scale, failing)
+    failing = {verdict.claim for verdict in judged.ledger.verdicts if not verdict.reproduced}
+    return judged.paper.notes_on(judged.ledger.scale, failing)
 
 
 def write_study(
     path: Path,
-    ledgers: Mapping[Paper, Ledger],
+    papers: Sequence[Judged],
     series: BySeries,
     command: str,
     code: str,
     topics: Mapping[str, Sequence[tuple[int, int]]] | None = None,
 ) -> None:
-    """`code` is the version that made the runs; `topics` has, for some settings, (nodes,
-    diameter) of each topic."""
-    page = Page("Orbweaver: runs and what they show", _lead(ledgers, series))
-    for paper, ledger in ledgers.items():
-        page.heading(f"{paper.title}: its claims, run again")
+    """`series` are all there are, also those that no claim was judged on. `code` is the version
+    that made the runs; `topics` has, for some settings, (nodes, diameter) of each topic."""
+    page = Page("Orbweaver: runs and what they show", _lead(papers, series))
+    for judged in papers:
+        ledger = judged.ledger
+        page.heading(f"{ledger.title}: its claims, run again")
         page.text(
             f"Scale: {ledger.scale}, {ledger.scale_meaning}. {ledger.summary} All of them "
             "again, or one claim:"
@@ -146,12 +158,11 @@ def write_study(
         page.command(ledger.command())
         page.command(ledger.command(ledger.verdicts[0].claim))
         page.table(*ledger_rows(ledger), text=True)
-        for about, note in notes(paper, ledger).items():
+        for about, note in notes(judged).items():
             page.text(f"{about}: {note}")
-        page.heading(f"{paper.title}: its figures")
-        drawn = figures(paper, series)
-        page.plots((picture, figure.caption) for figure, picture in drawn.items())
-    if not ledgers:
+        page.heading(f"{ledger.title}: its figures")
+        page.plots((picture, figure.caption) for figure, picture in figures(judged).items())
+    if not papers:
         page.plots(_overview(series))
     if topics:
         page.heading("Topics")
@@ -159,18 +170,18 @@ def write_study(
         page.plots([(picture, "Each topic's diameter over its number of nodes")])
     page.heading("Settings")
     page.text("Means over seeds, with half the 95 % interval where there are several.")
-    page.table(*settings_rows(series, next(iter(ledgers)).columns if ledgers else COLUMNS))
+    page.table(*settings_rows(series, papers[0].paper.columns if papers else COLUMNS))
     page.heading("Again")
     page.command(command)
     page.write(path, f"orbweaver {__version__}, runs of code {code}")
 
 
-def _lead(ledgers: Mapping[Paper, Ledger], series: BySeries) -> str:
+def _lead(papers: Sequence[Judged], series: BySeries) -> str:
     runs = count_runs(series.values())
     settings = sum(len(one.results) for one in series.values())
     text = f"{runs:,} runs of {settings:,} settings."
-    for ledger in ledgers.values():
-        text += f" {ledger.title}: {ledger.summary}"
+    for judged in papers:
+        text += f" {judged.ledger.title}: {judged.ledger.summary}"
     return text
 
 

@@ -7,52 +7,51 @@ from pathlib import Path
 
 from orbweaver import __version__
 from orbweaver.records.files import whole_file
-from orbweaver.report.ledger import Ledger, figures, ledger_rows, notes, settings_rows
+from orbweaver.report.ledger import Judged, figures, ledger_rows, notes, settings_rows
 from orbweaver.study.claims import count_runs
-from orbweaver.study.paper import BySeries, Paper
 
 
-def write_markdown(
-    path: Path, paper: Paper, ledger: Ledger, series: BySeries, code: str, machine: str
-) -> None:
+def write_markdown(path: Path, judged: Judged, code: str, machine: str) -> None:
     """`path` names the file; the pictures go into a folder of the same name. `code` is the
     version that made the runs."""
+    ledger, series = judged.ledger, judged.series
     folder = path.with_suffix("")
     folder.mkdir(exist_ok=True)
-    drawn = figures(paper, series)
+    drawn = figures(judged)
     for figure, picture in drawn.items():
         with whole_file(folder / f"{figure.name}.svg") as temporary:
             temporary.write_text(picture, encoding="utf-8")
     runs = count_runs(series.values())
     parts = [
-        f"# {paper.title}: its claims, run again",
+        f"# {ledger.title}: its claims, run again",
         f"{ledger.summary} Scale: {ledger.scale}, "
         f"{ledger.scale_meaning}; {runs} runs, seeds {_listed(ledger.seeds)}. A number after ± "
         "is half the 95 % interval over the seeds.",
         f"orbweaver {__version__}, code {code}; {machine}",
         f"    {ledger.command()}\n    {ledger.command(ledger.verdicts[0].claim)}    # one claim",
         _table(*ledger_rows(ledger)),
-        *_notes(paper, ledger),
-        *_sensitivity(paper, series),
+        *_notes(judged),
+        *_sensitivity(judged),
         "## Figures",
         *(f"### {f.caption}\n\n![{f.caption}]({folder.name}/{f.name}.svg)" for f in drawn),
         "## All settings",
-        _table(*settings_rows(series, paper.columns)),
+        _table(*settings_rows(series, judged.paper.columns)),
     ]
     with whole_file(path) as temporary:
         temporary.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
-def _notes(paper: Paper, ledger: Ledger) -> list[str]:
-    lines = [f"- **{about}.** {note}" for about, note in notes(paper, ledger).items()]
+def _notes(judged: Judged) -> list[str]:
+    lines = [f"- **{about}.** {note}" for about, note in notes(judged).items()]
     return ["## What does not reproduce, and why", "\n".join(lines)] if lines else []
 
 
-def _sensitivity(paper: Paper, series: BySeries) -> list[str]:
+def _sensitivity(judged: Judged) -> list[str]:
+    series = judged.series
     tried = {label: one for label, one in series.items() if label.startswith("sensitivity ")}
     if not tried:
         return []
-    columns, rows = settings_rows(tried, paper.columns)
+    columns, rows = settings_rows(tried, judged.paper.columns)
     plain = [[row[0].removeprefix("sensitivity "), *row[1:]] for row in rows]
     text = (
         "One parameter at a time that the paper leaves open, all else as in the base setting. "
