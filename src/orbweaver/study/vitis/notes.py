@@ -67,7 +67,8 @@ FULL = {
         "later code than the others, and so are those with 6 friends and random or little "
         "correlated interests: one and two of their 198,000 deliveries had been missing at the "
         "end, and now none is (at the middle scale the cause was a gateway that asked for its path "
-        "too late). "
+        "too late). The results of these thirteen are in [results.jsonl](vitis/results.jsonl), "
+        "for `reproduce --results`; of the others there are the rows below. "
         "V6 has no runs of RVR. Tables of 25, and what the paper leaves open, are at the middle "
         "scale."
     ),
