@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from orbweaver.net.bootstrap import Bootstrap
+from orbweaver.core.ids import NodeId
+from orbweaver.net.bootstrap import Bootstrap, _some_answer
 from tests.net.live import make_node
 
 
@@ -124,5 +125,22 @@ def test_a_start_that_is_given_up_calls_nobody_any_more(monkeypatch: pytest.Monk
             async with asyncio.timeout(0.3), make_node(join=["127.0.0.1:1"]):
                 pass
         assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(main())
+
+
+def test_who_has_been_let_in_does_not_wait_for_the_silent() -> None:
+    async def answer(after_s: float, node: NodeId | None) -> NodeId | None:
+        await asyncio.sleep(after_s)
+        return node
+
+    async def main() -> None:
+        calls = [
+            asyncio.create_task(answer(*a)) for a in ((0, None), (0.01, NodeId(7)), (1e6, None))
+        ]
+        async with asyncio.timeout(20):
+            await _some_answer(calls, 1e6)
+        assert [call.done() for call in calls] == [True, True, False]
+        calls[2].cancel()
 
     asyncio.run(main())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from orbweaver.net.connection import Connection
 from orbweaver.net.frames import Answer, Ask
 from orbweaver.net.identity import Identity
@@ -72,5 +74,25 @@ def test_who_lacks_much_asks_again_at_once() -> None:
             async with make_node(join=[stays.address], catch_up_s=1e6) as node:
                 await node.subscribe("news", since=60)
                 await until(lambda: node.counters.caught_up == count)
+
+    asyncio.run(scenario())
+
+
+def test_what_was_there_already_is_no_reason_to_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With more streams than a question has room for, much of every answer is known."""
+
+    async def scenario() -> None:
+        async with nodes(2, topics=["news"]) as (publisher, node):
+            for n in range(100):
+                await publisher.publish("news", str(n))
+            await until(lambda: node.counters.delivered == 100)
+            await asyncio.sleep(0.2)  # 2 s of the overlay's: younger events are not given
+            monkeypatch.setattr("orbweaver.net.catchup.POSITIONS_MAX", 0)
+            publisher._catch_up._answered.clear()
+            before = node.counters.repeated
+            (peer,) = node.host.links()
+            node._catch_up.ask(peer)
+            await until(lambda: node.counters.repeated >= before + 100)
+            assert node._catch_up._got == {}
 
     asyncio.run(scenario())

@@ -44,7 +44,7 @@ def test_a_timer_that_fails_is_set_again(overlay: str) -> None:
 
 def test_a_message_that_cannot_be_sent_takes_no_other_along() -> None:
     async def scenario() -> None:
-        async with arena(frame_bytes_max=4096, payload_bytes_max=3000) as ring:
+        async with arena(frame_bytes_max=1 << 20) as ring:
             inside = ring.victim.host
             friend = ring.friend.host.me
             heard: list[Any] = []
@@ -55,8 +55,8 @@ def test_a_message_that_cannot_be_sent_takes_no_other_along() -> None:
                 through(sender, messages)
 
             ring.friend.host.gate.inside = listen
-            large = tuple(Descriptor(NodeId(n), NOTHING, 1) for n in range(2000))
-            for bad in (Leave(2**70), Leave(object()), Shuffle(large, (0,) * 2000)):  # type: ignore[arg-type]
+            large = tuple(Descriptor(NodeId(n), NOTHING, 1) for n in range(200_000))
+            for bad in (Leave(2**70), Leave(object()), Shuffle(large, (0,) * 200_000)):  # type: ignore[arg-type]
                 inside.send(friend, bad)
             inside.send(friend, Leave(77))
             await until(lambda: Leave(77) in heard)
@@ -66,6 +66,27 @@ def test_a_message_that_cannot_be_sent_takes_no_other_along() -> None:
             assert said.count("message too large") == 1
             ring.logs.lines.clear()
             await ring.check()
+
+    asyncio.run(scenario())
+
+
+def test_what_is_sent_after_a_bye_goes_by_the_next_connection() -> None:
+    async def scenario() -> None:
+        async with arena() as ring:
+            friend = ring.friend.host.me
+            heard: list[Any] = []
+            through = ring.friend.host.gate.inside
+
+            def listen(sender: NodeId, messages: Any) -> None:
+                heard.extend(messages)
+                through(sender, messages)
+
+            ring.friend.host.gate.inside = listen
+            peer = ring.victim.host.peers.get(friend)
+            assert peer.connection is not None
+            peer.connection.retire()
+            ring.victim.host.send(friend, Leave(77))
+            await until(lambda: Leave(77) in heard)
 
     asyncio.run(scenario())
 

@@ -8,6 +8,9 @@ import pytest
 
 import orbweaver
 from orbweaver.core.errors import UsageError
+from orbweaver.core.messages import Carrier, Event
+from orbweaver.net.eventlog import EventLog
+from orbweaver.net.readers import _order
 from orbweaver.net.subscription import Subscription
 from tests.net.live import make_node, nodes, until
 
@@ -310,3 +313,31 @@ def test_unsigned_events_are_refused_where_signatures_are_wanted():
             assert second.counters.delivered == 0
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("overlay", ["spidercast", "vitis"])
+def test_who_waits_to_publish_is_told_that_the_node_has_stopped(overlay):
+    async def scenario():
+        node = make_node(overlay)
+        await node.start()
+        node.host.overlay.backlog = lambda: 1 << 20
+        node._burst = 1 << 20
+        waiting = [asyncio.create_task(node.publish("news", b"x")) for _ in range(2)]
+        await asyncio.sleep(0.1)
+        assert not any(task.done() for task in waiting)
+        await node.stop()
+        async with asyncio.timeout(20):
+            told = await asyncio.gather(*waiting, return_exceptions=True)
+        assert [str(error) for error in told] == ["the node has stopped; make another"] * 2
+
+    asyncio.run(scenario())
+
+
+def test_a_late_reader_in_order_does_not_wait_for_what_came_before_it():
+    """Of a stream that this node has seen from number 50 on."""
+    log = EventLog()
+    for seq in (50, 51):
+        log.put(Event("news", 1, 7, seq, b""), 0, 1000)
+    order = _order(log, "news", past=False, shared=True)
+    following = Carrier(Event("news", 1, 7, 52, b""), 1, 0)
+    assert order.offer(following, 1000) == [following]

@@ -44,13 +44,7 @@ class Bootstrap:
         calls = [asyncio.create_task(self._call(address)) for address in self._addresses]
         if calls:
             try:
-                done, _ = await asyncio.wait(
-                    calls, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED
-                )
-                if len(done) < len(calls):
-                    await asyncio.wait(
-                        calls, timeout=GRACE_S if any(map(_result, done)) else patience_s
-                    )
+                await _some_answer(calls, patience_s)
                 found = [node for call in calls if (node := _result(call)) is not None]
             finally:  # nobody is called for a node whose start was given up
                 for call in calls:
@@ -103,6 +97,17 @@ class Bootstrap:
         self._found[address] = connection.peer
         self.unanswered.pop(name, None)
         return connection.peer
+
+
+async def _some_answer(calls: Sequence[asyncio.Task[NodeId | None]], patience_s: float) -> None:
+    now = asyncio.get_running_loop().time
+    end, waiting = now() + patience_s, set(calls)
+    while waiting and end > now():
+        done, waiting = await asyncio.wait(
+            waiting, timeout=end - now(), return_when=asyncio.FIRST_COMPLETED
+        )
+        if any(_result(call) is not None for call in done):
+            end = min(end, now() + GRACE_S)
 
 
 def _result(call: asyncio.Task[NodeId | None]) -> NodeId | None:

@@ -51,11 +51,12 @@ class CatchUp:
         host: Host,
         log: EventLog,
         since: Mapping[Topic, int],
-        deliver: Callable[[Carrier], None],
+        deliver: Callable[[Carrier], int],
         now: Callable[[], float],
         chance: Random,
     ) -> None:
-        """`since` are the topics subscribed to and since when, by the host's clock."""
+        """`since` are the topics subscribed to and since when, by the host's clock. `deliver`
+        says how many events were news, of the one it is given."""
         self._host = host
         self._log = log
         self._since = since
@@ -66,7 +67,7 @@ class CatchUp:
         self._answered: dict[NodeId, float] = {}
         """From when on they may ask again."""
         self._got: dict[NodeId, tuple[int, int]] = {}
-        """Events and bytes in answer to the last question."""
+        """News in answer to the last question: events, and bytes of them."""
         self._telling: set[NodeId] = set()
         """Whose answers have come since we last looked."""
 
@@ -100,7 +101,7 @@ class CatchUp:
             age_ms_max = now - self._since[topic] + AGE_SLACK_MS
             positions = list(self._log.positions(topic).items())
             if len(positions) > POSITIONS_MAX:
-                # It never fits. What is left out is sent to us again, and does no harm.
+                # It never fits. What is left out is sent to us again, and is no news.
                 positions = sample(self._chance, positions, POSITIONS_MAX // 2)
             if len(positions) > room:
                 continue
@@ -160,10 +161,10 @@ class CatchUp:
             if wrong:
                 connection.strike(wrong)
             return
-        events, size = self._got.get(peer, (0, 0))
-        self._got[peer] = (events + 1, size + len(message.payload))
         self._telling.add(peer)
-        self._deliver(Carrier(event, 1, message.age_ms))
+        if self._deliver(Carrier(event, 1, message.age_ms)):
+            events, size = self._got.get(peer, (0, 0))
+            self._got[peer] = (events + 1, size + len(message.payload))
 
     def _answer(self, connection: Connection, event: Event, age_ms: int) -> list[bytes]:
         frames = []

@@ -227,6 +227,7 @@ class NetworkNode:
             async with self._gate:
                 if self._burst >= BURST:
                     await self._breathe(host)
+            self._running()  # it may have been stopped meanwhile
         self._burst += 1 + len(payload) // BURST_BYTES
         event, reach = host.publish(topic, payload)
         if host.recorder is not None:
@@ -297,9 +298,11 @@ class NetworkNode:
         """From the overlay."""
         self._take(messages)
 
-    def _on_caught_up(self, message: Carrier) -> None:
+    def _on_caught_up(self, message: Carrier) -> int:
         """From a neighbour's window."""
-        self._running().counters.caught_up += self._take([message], pulled=True)
+        news = self._take([message], pulled=True)
+        self._running().counters.caught_up += news
+        return news
 
     def _take(self, messages: Sequence[Carrier], pulled: bool = False) -> int:
         """Into the window, and to who reads; how many are news."""
@@ -361,8 +364,10 @@ class NetworkNode:
 
     async def _breathe(self, host: Host) -> None:
         await asyncio.sleep(0)  # what has been published is written now
-        while self.settings.when_full == "wait" and (
-            host.outgoing.crowded() or host.overlay.backlog() > BACKLOG_MAX
+        while (
+            self.settings.when_full == "wait"
+            and not self._stopped
+            and (host.outgoing.crowded() or host.overlay.backlog() > BACKLOG_MAX)
         ):
             if self._room is None:
                 self._room = asyncio.get_running_loop().create_future()

@@ -83,7 +83,13 @@ class Outgoing:
                 host.peers.dial(peer)
             return
         host.sealer.close()
-        while len(peer.queue) and connection.paused_since is None and connection.open:
+        # Who has been told Bye reads nothing more; what waits is for the next connection.
+        while (
+            len(peer.queue)
+            and connection.paused_since is None
+            and connection.open
+            and not connection.retired
+        ):
             parcels = peer.queue.take(WRITE_MAX, self._encode)
             host.counters.messages_out += len(parcels)
             if host.recorder is not None:

@@ -225,7 +225,7 @@ class Peers:
         peer.short = peer.short + 1 if lasted < SHORT_S else 0
         if peer.link or len(peer.queue):
             self.dial(peer)
-        else:
+        elif peer.dialling is None:
             if peer.short:  # so that it is not called anew for the next message to it
                 self._absences.add(peer.node, self._loop.time())
             del self._peers[peer.node]

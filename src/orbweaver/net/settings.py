@@ -103,7 +103,13 @@ class Settings(Params, frozen=True):
         ),
     ] = "wait"
     payload_bytes_max: Annotated[int, Meta(ge=1, description="largest payload")] = 256 << 10
-    frame_bytes_max: Annotated[int, Meta(ge=4096, description="largest frame read")] = 4 << 20
+    frame_bytes_max: Annotated[
+        int,
+        Meta(
+            ge=1 << 20,
+            description="largest frame read; those that catch up take most of 1 MiB",
+        ),
+    ] = 4 << 20
 
     connections_max: Annotated[int, Meta(ge=1, description="connections at once")] = 256
     upkeep_per_s: Annotated[
