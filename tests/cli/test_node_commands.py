@@ -58,6 +58,22 @@ def test_lines_from_one_terminal_to_another(tmp_path: Path, join: tuple[str, ...
         assert sorted(sub.out.splitlines()) == ["drüben", "eins", "zwei"]
 
 
+def test_pub_that_is_interrupted_hands_over_what_it_has_read(
+    tmp_path: Path, join: tuple[str, ...]
+) -> None:
+    command = [sys.executable, "-m", "orbweaver", "pub", "kept", *join, "--linger", "0.1"]
+    with Command(tmp_path, "sub", "kept", *join) as sub:
+        sub.says("linked; waiting for events on kept")
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as pub:
+            assert pub.stdin is not None
+            pub.stdin.write(b"before the end\n")
+            pub.stdin.flush()
+            sub.says("before the end")
+            pub.send_signal(signal.SIGINT)
+            _, told = pub.communicate(timeout=60)
+        assert (pub.returncode, told[:11]) == (0, b"1 event to ")
+
+
 def test_json_tells_all_of_an_event_and_carries_any_bytes(
     tmp_path: Path, join: tuple[str, ...]
 ) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
 from orbweaver.core.errors import UsageError
 from orbweaver.metrics.averages import interval95, mean
 from orbweaver.metrics.topics import shapes
-from orbweaver.pipeline.measure import TABLES, measure
-from orbweaver.pipeline.sweep import sweep
+from orbweaver.pipeline.measure import TABLES, measure, select_runs
+from orbweaver.pipeline.store import RUNS, job_key, read_runs
+from orbweaver.pipeline.sweep import run_row, sweep
 from orbweaver.study.run import Run, run_scenario
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
@@ -114,3 +116,22 @@ def test_no_store(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_a_folder_of_tables(measured: Path) -> None:
     assert {f.name for f in measured.iterdir()} == {*TABLES, "dataset.json"}
+
+
+def test_runs_of_an_overlay_that_was_changed_since_are_left_out(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    text = "from orbweaver.overlays.baselines.opt import Opt\n\nclass Mine(Opt): ...\n"
+    mine = msgspec.structs.replace(POOR, overlay="edited_overlay:Mine", params={})
+    wanted = {}
+    for change in ("", "# another\n"):
+        (tmp_path / "edited_overlay.py").write_text(text + change)
+        for scenario in (mine, POOR):
+            row = run_row(job_key(scenario, 0), msgspec.json.encode(scenario).decode(), 0)
+            assert row["ok"], row["error"]
+            wanted[scenario.overlay] = row["key"]
+            made = spark.createDataFrame([tuple(row[name] for name in RUNS.fieldNames())], RUNS)
+            made.write.mode("append").parquet(f"file:{tmp_path}/store")
+    found = select_runs(read_runs(spark, tmp_path / "store")).collect()
+    assert sorted(row.key for row in found) == sorted(wanted.values())

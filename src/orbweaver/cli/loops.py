@@ -30,6 +30,13 @@ def run(work: Coroutine[Any, Any, T], fast: bool = True) -> T | None:
         return runner.run(_until_told(work))
 
 
+def carry_on() -> None:
+    """After a CancelledError, in the work: there is something left to do before it ends."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.uncancel()
+
+
 async def _until_told(work: Coroutine[Any, Any, T]) -> T | None:
     task = asyncio.ensure_future(work)
     told = False

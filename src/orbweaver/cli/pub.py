@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from orbweaver.cli.joining import Config, Join, Listen, OverlayName, Set, Tls, assemble
-from orbweaver.cli.loops import run
+from orbweaver.cli.loops import carry_on, run
 from orbweaver.cli.terminal import err
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import check_topic
@@ -86,6 +86,8 @@ async def _pub(settings: Settings, topic: str, message: str, wait: float, linger
                     break
         except UsageError as error:  # too large; what came before is handed over all the same
             wrong = error
+        except asyncio.CancelledError:  # Ctrl-C; what was read until then is handed over
+            carry_on()
         try:
             if await handover.settle(patience) and count:
                 await asyncio.sleep(linger)

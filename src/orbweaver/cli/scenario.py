@@ -81,21 +81,22 @@ def parse_churn(text: str) -> dict[str, Any]:
             )
         return {"model": "file", "file": text}
     on, off = _numbers("churn", text, 2)
-    return {"model": "exponential", "on_ms": on * 1000, "off_ms": off * 1000}
+    return {"model": "exponential", "on_ms": on * 1000, "off_ms": off * 1000, "file": ""}
 
 
 def parse_latency(text: str) -> dict[str, Any]:
+    """All that goes with a model: a scenario may have had another, with a file in seconds."""
     if text.startswith("constant:"):
         (ms,) = _numbers("latency", text, 1)
-        return {"model": "constant", "ms": ms}
+        return {"model": "constant", "ms": ms, "file": ""}
     if text.startswith("uniform:"):
         low, high = _numbers("latency", text, 2)
-        return {"model": "uniform", "low_ms": low, "high_ms": high}
+        return {"model": "uniform", "low_ms": low, "high_ms": high, "file": ""}
     path = Path(text)
     if not path.exists():
         raise UsageError(f"{text}: no such file (or write constant:MS or uniform:LOW:HIGH)")
     model = "coordinates" if {"node", "x", "y"} <= {*columns_of(path)} else "matrix"
-    return {"model": model, "file": text}
+    return {"model": model, "file": text, "unit": "ms", "round_trip": True}
 
 
 def _numbers(what: str, text: str, count: int) -> list[float]:

@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.text import Text
 
 from orbweaver.cli.joining import OverlayName, Set, Uvloop, assemble
-from orbweaver.cli.loops import run
+from orbweaver.cli.loops import carry_on, run
 from orbweaver.cli.options import Json
 from orbweaver.cli.reading import trouble
 from orbweaver.cli.swarm_view import moving, result
@@ -122,9 +122,7 @@ async def _phases(swarm: Swarm, seconds: float | None) -> None:
     try:
         await swarm.publish(seconds)
     except asyncio.CancelledError:  # Ctrl-C; the next one ends at once
-        task = asyncio.current_task()
-        assert task is not None
-        task.uncancel()
+        carry_on()
     await swarm.finish()
 
 

@@ -28,13 +28,17 @@ class Counters:
     datagrams_in: int = _counter("datagrams received")
     datagrams_out: int = _counter("datagrams sent")
 
-    dropped_control: int = _counter("control messages dropped because a queue was full")
+    dropped_control: int = _counter(
+        "control messages dropped: a queue was full, or they were too large"
+    )
     dropped_data: int = _counter("events dropped because a queue was full, the oldest first")
     dropped_unreachable: int = _counter("messages for peers that could not be reached")
 
     connections_in: int = _counter("connections accepted")
     connections_out: int = _counter("connections opened")
-    connections_refused: int = _counter("connections refused: too many, or too many of one peer")
+    connections_refused: int = _counter(
+        "connections refused: too many, or of a peer that was shut out"
+    )
     dials_failed: int = _counter("attempts to connect that failed")
     peers_lost: int = _counter("peers given up as unreachable")
 

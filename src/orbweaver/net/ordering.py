@@ -114,12 +114,6 @@ class Ordered:
             self._set_timer(key, line)
         return out
 
-    def drop_topic(self, topic: Topic) -> None:
-        """Forget all of a topic, and what waits for it."""
-        for key in [key for key in self._lines if key[1] == topic]:
-            line = self._lines.pop(key)
-            self._bytes -= sum(len(message.event.payload) for message, _ in line.held.values())
-
     # -- inside
 
     def _take(self, key: Key, line: Line, message: Carrier, now: int, out: list[Carrier]) -> None:

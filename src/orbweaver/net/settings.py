@@ -84,7 +84,7 @@ class Settings(Params, frozen=True):
     ] = 5.0
 
     queue_messages: Annotated[
-        int, Meta(ge=1, description="messages waiting for one peer, of events and of upkeep each")
+        int, Meta(ge=1, description="events waiting for one peer; of upkeep, 1000 at most")
     ] = 8192
     queue_bytes: Annotated[int, Meta(ge=1, description="payload waiting for one peer")] = 32 << 20
     socket_bytes: Annotated[

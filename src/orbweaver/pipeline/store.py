@@ -31,7 +31,7 @@ from orbweaver.pipeline.dataset import input_path
 from orbweaver.records.files import check_folder
 from orbweaver.study.recorded import read_recorded
 from orbweaver.study.run import Result
-from orbweaver.study.version import code_version, overlay_version
+from orbweaver.study.version import code_version, run_code
 from orbweaver.workload.scenario import Scenario
 
 LOOK = StructType(
@@ -69,7 +69,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 def job_key(scenario: Scenario, seed: int) -> str:
-    code = code_version() + overlay_version(scenario.overlay)
+    code = run_code(scenario.overlay)
     return f"{derive('run', scenario.fingerprint(), scenario.name, seed, code):016x}"
 
 

@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from orbweaver.core.errors import UsageError
+from orbweaver.pipeline.cancel import cancelled_on_failure
 from orbweaver.pipeline.progress import watched_tasks
 from orbweaver.pipeline.store import (
     RUNS,
@@ -35,7 +36,7 @@ from orbweaver.pipeline.store import (
 )
 from orbweaver.study.pool import Job
 from orbweaver.study.run import Result, run_scenario
-from orbweaver.study.version import code_version
+from orbweaver.study.version import code_version, run_code
 from orbweaver.workload.scenario import Scenario
 
 MEMORY_GB = 6
@@ -92,9 +93,14 @@ def sweep(
             def moved(tasks: int, _: int, there: int = there) -> None:
                 tell(there + tasks, len(keys))
 
-            with watched_tasks(spark, "runs", moved):
+            with cancelled_on_failure(spark), watched_tasks(spark, "runs", moved):
                 rows = places.mapInArrow(_runner(runs, memory_gb), RUNS)
                 rows.write.mode("append").parquet(f"file:{store}")
+            if not any(store.glob("*.parquet")):
+                raise UsageError(
+                    f"the runs are at the machines that made them: {store} has to be a folder "
+                    "that all of them share with this one"
+                )
             start += len(chunk)
             there += sum(map(len, chunk))
             tell(there, len(keys))
@@ -117,7 +123,7 @@ def run_row(key: str, scenario_json: str, seed: int) -> dict[str, Any]:
     }
     try:
         scenario = msgspec.json.decode(scenario_json, type=Scenario)
-        row["name"] = scenario.name
+        row["name"], row["code"] = scenario.name, run_code(scenario.overlay)
         run = run_scenario(scenario, seed)
         result = msgspec.json.encode(run.result).decode()
         return row | {"ok": True, "result": result, "looks": look_rows(run.looks)}

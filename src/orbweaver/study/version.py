@@ -30,6 +30,12 @@ def overlay_version(name: str) -> str:
     return blake2b(Path(file).read_bytes(), digest_size=8).hexdigest() if file else ""
 
 
+def run_code(overlay: str) -> str:
+    """Which code makes runs of an overlay: ours, and the file of one that is not."""
+    own = overlay_version(overlay)
+    return f"{code_version()}+{own}" if own else code_version()
+
+
 def _add(hasher: blake2b, place: Traversable) -> None:
     if place.is_dir():
         for entry in sorted(place.iterdir(), key=lambda e: e.name):
