@@ -162,3 +162,33 @@ def test_there_is_no_backlog_where_nobody_was_told() -> None:
     flood, _ = part([])
     flood.publish("a", b"x")
     assert flood.backlog() == 0
+
+
+def test_an_event_that_nobody_can_be_asked_for_any_more_is_had_from_whom_we_told() -> None:
+    """Who told us has gone before it could hand over; a neighbour has it from elsewhere since,
+    and does not tell us: it had our notice."""
+    flood, outbox = part([1, 2])
+    flood.on_notice(NodeId(7), Notice(NAME))
+    assert (2, Notice(NAME)) in outbox.take()
+    asked = []
+    for second in range(1, 4):
+        outbox.clock.now = 1000 * second
+        flood.step()
+        asked += outbox.take()
+    assert {(1, Pull(NAME)), (2, Pull(NAME))} <= set(asked)
+
+
+def test_what_is_not_here_is_not_told_again_nor_to_others() -> None:
+    """Or notices of an event that nobody has never end, where members come and go."""
+    targets = [1]
+    flood, outbox = part(targets)
+    flood.on_notice(NodeId(7), Notice(NAME))
+    outbox.take()
+    targets.append(2)
+    for second in range(1, 4):
+        outbox.clock.now = 1000 * second
+        flood.step()
+    assert not any(isinstance(message, Notice) for _, message in outbox.take())
+    flood.on_pulled(NodeId(7), Pulled(EVENT, 1, 0))
+    flood.step()
+    assert (2, Notice(NAME)) in outbox.take()

@@ -358,11 +358,19 @@ def test_a_link_ends_when_neither_end_chooses_it() -> None:
     vitis.receive(NodeId(2), profile(2, True))
     vitis.receive(NodeId(2), profile(2, False, None))
     assert list(vitis.links()) == []
-    outbox.take()
+    assert outbox.take()[-1] == (2, Goodbye(leaving=False)), "it may take us to choose it"
     vitis.receive(NodeId(2), profile(2, False, None))
     assert outbox.take() == [(2, Goodbye(leaving=False))], "so that it stops"
     vitis.receive(NodeId(2), Goodbye(leaving=False))
     assert outbox.take() == []
+
+
+def test_who_asks_for_a_path_before_it_is_known_is_told_so() -> None:
+    """Its request has overtaken its introduction; unanswered, it would wait for a period."""
+    vitis, outbox = content()
+    vitis.receive(NodeId(2), Relay(("A",)))
+    assert outbox.take() == [(2, Goodbye(leaving=False))]
+    assert vitis.relays.branches == {}
 
 
 def test_a_better_ring_neighbour_that_calls_is_chosen() -> None:

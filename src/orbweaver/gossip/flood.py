@@ -204,10 +204,16 @@ class Flood:
             waited = known.since <= before
             asked = waited and known.event is None and bool(known.sources)
             if asked:
-                # The next who said to have it; the first may have gone.
+                # The next who said to have it; the first may have gone. And then whoever we told
+                # of it: who has it by now does not tell us, since it takes us to have it too.
+                if not known.quiet:
+                    known.sources += [p for p in self._targets(name[2]) if p not in known.sources]
                 known.sources.append(known.sources.pop(0))
                 self._context.outbox.send(known.sources[0], Pull(name))
-            if self._spread(name, known, TELL_MAX if waited else 1) or asked:
+            # What is not here is told once, not again: notices of an event that nobody has would
+            # never end where there is always somebody new to tell.
+            told = known.event is not None and self._spread(name, known, TELL_MAX if waited else 1)
+            if told or asked:
                 again -= 1
 
     def _wants(self, topic: Topic, age_ms: int) -> bool:

@@ -122,7 +122,8 @@ class Mesh(DispatchingOverlay):
     def publish(self, topic: Topic, payload: bytes) -> Event:
         if topic not in self._published:
             self._published[check_topic(topic)] = None
-            self._interest_changed()
+            if topic not in self._subscribed:
+                self._interest_changed()
         return self.dissemination.publish(topic, payload)
 
     def receive_all(self, sender: NodeId, messages: Sequence[Carrier]) -> None:

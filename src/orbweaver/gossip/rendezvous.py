@@ -12,7 +12,7 @@ from orbweaver.core.messages import Message, Purpose
 from orbweaver.core.overlay import Claims, Context
 from orbweaver.gossip.descriptor import Aged, Descriptor
 from orbweaver.gossip.dispatch import Handler
-from orbweaver.gossip.profiles import Peer
+from orbweaver.gossip.profiles import Goodbye, Peer
 from orbweaver.gossip.relays import Relay, Relays, Unrelay
 from orbweaver.gossip.smallworld import Router, SmallWorld
 from orbweaver.gossip.table import TableOverlay, TableParams
@@ -100,9 +100,12 @@ class RendezvousOverlay(TableOverlay):
         self.relays.lost(peer.node)
 
     def on_relay(self, sender: NodeId, message: Relay) -> None:
-        # A link that is going down; its other end will hear of it and ask elsewhere.
         if sender in self.peers:
             self.relays.on_relay(sender, message)
+        else:
+            # A link that is going down, or its introduction is still on its way here. So that
+            # the other end asks again, or elsewhere.
+            self.context.outbox.send(sender, Goodbye(leaving=False))
 
     handlers: ClassVar[dict[type, Handler]] = {
         **TableOverlay.handlers,

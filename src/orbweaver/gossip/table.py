@@ -332,6 +332,8 @@ class TableOverlay(DispatchingOverlay):
         if message.proposals:
             self._heard(peer, message.proposals)
         if not peer.chosen and not peer.chooses:
+            # Its own heartbeat crossed ours: it may take us to choose it still.
+            self.context.outbox.send(sender, Goodbye(leaving=False))
             self._unlink(peer)
 
     def on_goodbye(self, sender: NodeId, message: Goodbye) -> None:
