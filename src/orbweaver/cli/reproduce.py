@@ -106,7 +106,7 @@ def reproduce(
     report_cut_short([one.result for one in found])
     series = gather(one.result for one in found)
     judged = judge(chosen_paper, chosen, scale, series)
-    code = told_codes(found)
+    code = told_codes(found) or code_version()  # where nothing had to be run
     write_study(out_file, [judged], series, this_command(), code)
     if markdown is not None:
         write_markdown(markdown, judged, code, machine)
