@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from orbweaver.core.errors import UsageError
@@ -85,12 +87,22 @@ def test_content_of_files_counts_and_their_path_does_not(
     assert fingerprint(name) != same
 
 
-def test_parquet_folders_count_by_their_parts(tmp_path: Path) -> None:
-    for folder, data in (("a", b"1"), ("b", b"1"), ("c", b"2")):
+def test_parquet_counts_by_its_rows(tmp_path: Path) -> None:
+    """Not by who wrote it, nor in how many parts: that is another on each machine."""
+    rows = [{"node": f"n{i}", "topic": f"t{i % 3}", "at": i} for i in range(10)]
+
+    def written(folder: str, rows: list[dict[str, Any]], parts: int, **how: Any) -> str:
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "part-0.parquet").write_bytes(data)
-    a, b, c = (build(workload={"file": str(tmp_path / n)}).fingerprint() for n in "abc")
-    assert a == b != c
+        size = len(rows) // parts
+        for part in range(parts):
+            chunk = pa.Table.from_pylist(rows[part * size : (part + 1) * size])
+            pq.write_table(chunk, tmp_path / folder / f"part-{part}.parquet", **how)
+        return build(workload={"file": str(tmp_path / folder)}).fingerprint()
+
+    whole = written("a", rows, 1)
+    assert whole == written("b", rows, 5, compression="gzip", row_group_size=1)
+    assert whole != written("c", [*rows[:-1], rows[-1] | {"topic": "t7"}], 1)
+    assert whole != written("d", rows[::-1], 1)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from orbweaver.workload.subscriptions import (
     make_model,
     synthesise,
 )
-from orbweaver.workload.tables import table_in
+from orbweaver.workload.tables import content_hash, table_in
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 YEAR_MS = 366 * 24 * 3_600_000
@@ -332,13 +332,5 @@ def _fields_at(place: str) -> list[str]:
 
 
 def _content_hash(name: str, table: str) -> str:
-    """Names a table by what is in its file or files."""
-    if not name:
-        return ""
-    path = table_in(Path(name), table)
-    hasher = blake2b(digest_size=16)
-    for file in sorted(path.glob("*.parquet")) if path.is_dir() else [path]:
-        if not file.is_file():
-            raise UsageError(f"{file}: no such file")
-        hasher.update(file.read_bytes())
-    return hasher.hexdigest()
+    """Names a table of a scenario by what is in its file or files."""
+    return content_hash(table_in(Path(name), table)) if name else ""

@@ -8,6 +8,8 @@ import io
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,33 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[Row]:
 def table_in(path: Path, name: str) -> Path:
     """Where the table is: in a folder of several, as the pipeline writes them, or here."""
     return path / name if (path / name).is_dir() else path
+
+
+def content_hash(path: Path) -> str:
+    """Names a table by what is in it; a text by its bytes."""
+    files = sorted(path.resolve().glob("*.parquet")) if path.is_dir() else [path.resolve()]
+    for file in files:
+        if not file.is_file():
+            raise UsageError(f"{path}: no such file")
+    if path.is_dir() or path.suffix == ".parquet":
+        return _rows_hash(tuple((file, file.stat().st_mtime_ns) for file in files))
+    return blake2b(path.read_bytes(), digest_size=16).hexdigest()
+
+
+@lru_cache(maxsize=16)
+def _rows_hash(files: tuple[tuple[Path, int], ...]) -> str:
+    """The bytes of Parquet also say which program wrote them, and in how many parts. With the
+    times of the files, since going through their rows takes a while, and is asked for often."""
+    hasher = blake2b(digest_size=16)
+    for number, (path, _) in enumerate(files):
+        file = _open_parquet(path)
+        columns = sorted(file.schema_arrow.names)
+        if not number:
+            hasher.update(repr(columns).encode())
+        for batch in file.iter_batches(columns=columns):
+            cells = [batch.column(batch.schema.get_field_index(c)).to_pylist() for c in columns]
+            hasher.update("".join(f"{row}" for row in zip(*cells, strict=True)).encode())
+    return hasher.hexdigest()
 
 
 def columns_of(path: Path) -> list[str]:
