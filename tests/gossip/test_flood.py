@@ -178,6 +178,20 @@ def test_an_event_that_nobody_can_be_asked_for_any_more_is_had_from_whom_we_told
     assert {(1, Pull(NAME)), (2, Pull(NAME))} <= set(asked)
 
 
+def test_who_gave_notice_is_asked_in_every_cycle() -> None:
+    """However many others there are: a request, or the answer to it, may be lost."""
+    flood, outbox = part(list(range(20, 40)))
+    flood.on_notice(NodeId(7), Notice(NAME))
+    outbox.take()
+    flood.step()
+    for second in range(1, 6):
+        outbox.clock.now = 1000 * second
+        flood.step()
+        first, another = outbox.take()
+        assert first == (7, Pull(NAME))
+        assert another == (19 + second, Pull(NAME))
+
+
 def test_what_is_not_here_is_not_told_again_nor_to_others() -> None:
     """Or notices of an event that nobody has never end, where members come and go."""
     targets = [1]

@@ -71,8 +71,8 @@ class Pulled(Carrier, frozen=True, gc=False, tag="pulled"):
 class Known:
     """An event that this node has heard of, and whom it has told."""
 
-    __slots__ = ("age_ms", "event", "first", "hops", "pulls", "quiet", "since", "sources", "taken",
-                 "told")  # fmt: skip
+    __slots__ = ("age_ms", "asked", "event", "first", "hops", "pulls", "quiet", "since", "sources",
+                 "taken", "told")  # fmt: skip
 
     def __init__(self, since: int, first: NodeId | None) -> None:
         self.first = first
@@ -85,6 +85,8 @@ class Known:
         self.since = since
         self.told: dict[NodeId, int] = {}
         """Peer -> notices sent; or KNOWS, and one less for each time that it got the event."""
+        self.asked = 0
+        """How many of the others were asked for it."""
         self.sources: list[NodeId] = []
         """Who gave notice, the first one first."""
         self.taken = False
@@ -204,17 +206,25 @@ class Flood:
             waited = known.since <= before
             asked = waited and known.event is None and bool(known.sources)
             if asked:
-                # The next who said to have it; the first may have gone. And then whoever we told
-                # of it: who has it by now does not tell us, since it takes us to have it too.
-                if not known.quiet:
-                    known.sources += [p for p in self._targets(name[2]) if p not in known.sources]
+                # The next who said to have it; the first may have gone.
                 known.sources.append(known.sources.pop(0))
                 self._context.outbox.send(known.sources[0], Pull(name))
+                self._ask_another(name, known)
             # What is not here is told once, not again: notices of an event that nobody has would
             # never end where there is always somebody new to tell.
             told = known.event is not None and self._spread(name, known, TELL_MAX if waited else 1)
             if told or asked:
                 again -= 1
+
+    def _ask_another(self, name: EventId, known: Known) -> None:
+        """The next of those whom we told: who has got the event from elsewhere does not tell
+        us, since it takes us to have it too."""
+        if known.quiet:
+            return
+        others = [peer for peer in self._targets(name[2]) if peer not in known.sources]
+        if others:
+            self._context.outbox.send(others[known.asked % len(others)], Pull(name))
+            known.asked += 1
 
     def _wants(self, topic: Topic, age_ms: int) -> bool:
         """Whoever subscribes is owed what is published from then on."""

@@ -39,10 +39,10 @@ def run_all(
             if done is not None:
                 done(result)
     except BaseException:
-        # Nobody waits for what is under way: a run may take an hour.
+        # Nobody waits for what is under way: a run may take an hour, and leaves nothing behind.
         for worker in multiprocessing.active_children():
             if worker not in others:
-                worker.terminate()
+                worker.kill()
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
