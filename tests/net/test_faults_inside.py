@@ -15,6 +15,7 @@ from orbweaver.gossip.cyclon import Shuffle
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.maintenance import Leave
 from orbweaver.net import host as host_module
+from orbweaver.net.node import NetworkNode
 from tests.net.arena import arena
 from tests.net.live import make_node, until
 
@@ -42,19 +43,24 @@ def test_a_timer_that_fails_is_set_again(overlay: str) -> None:
     asyncio.run(scenario())
 
 
+def heard_by(node: NetworkNode) -> list[Any]:
+    """What its overlay is given from now on."""
+    heard: list[Any] = []
+    through = node.host.gate.inside
+
+    def listen(sender: NodeId, messages: Any) -> None:
+        heard.extend(messages)
+        through(sender, messages)
+
+    node.host.gate.inside = listen
+    return heard
+
+
 def test_a_message_that_cannot_be_sent_takes_no_other_along() -> None:
     async def scenario() -> None:
         async with arena(frame_bytes_max=1 << 20) as ring:
             inside = ring.victim.host
-            friend = ring.friend.host.me
-            heard: list[Any] = []
-            through = ring.friend.host.gate.inside
-
-            def listen(sender: NodeId, messages: Any) -> None:
-                heard.extend(messages)
-                through(sender, messages)
-
-            ring.friend.host.gate.inside = listen
+            friend, heard = ring.friend.host.me, heard_by(ring.friend)
             large = tuple(Descriptor(NodeId(n), NOTHING, 1) for n in range(200_000))
             for bad in (Leave(2**70), Leave(object()), Shuffle(large, (0,) * 200_000)):  # type: ignore[arg-type]
                 inside.send(friend, bad)
@@ -73,15 +79,7 @@ def test_a_message_that_cannot_be_sent_takes_no_other_along() -> None:
 def test_what_is_sent_after_a_bye_goes_by_the_next_connection() -> None:
     async def scenario() -> None:
         async with arena() as ring:
-            friend = ring.friend.host.me
-            heard: list[Any] = []
-            through = ring.friend.host.gate.inside
-
-            def listen(sender: NodeId, messages: Any) -> None:
-                heard.extend(messages)
-                through(sender, messages)
-
-            ring.friend.host.gate.inside = listen
+            friend, heard = ring.friend.host.me, heard_by(ring.friend)
             peer = ring.victim.host.peers.get(friend)
             assert peer.connection is not None
             peer.connection.retire()

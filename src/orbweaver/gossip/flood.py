@@ -71,8 +71,8 @@ class Pulled(Carrier, frozen=True, gc=False, tag="pulled"):
 class Known:
     """An event that this node has heard of, and whom it has told."""
 
-    __slots__ = ("age_ms", "asked", "event", "first", "hops", "pulls", "quiet", "since", "sources",
-                 "taken", "told")  # fmt: skip
+    __slots__ = ("age_ms", "event", "first", "hops", "others_asked", "pulls", "quiet", "since",
+                 "sources", "taken", "told")  # fmt: skip
 
     def __init__(self, since: int, first: NodeId | None) -> None:
         self.first = first
@@ -85,8 +85,8 @@ class Known:
         self.since = since
         self.told: dict[NodeId, int] = {}
         """Peer -> notices sent; or KNOWS, and one less for each time that it got the event."""
-        self.asked = 0
-        """How many of the others were asked for it."""
+        self.others_asked = 0
+        """Times that somebody was asked for it who had not given notice."""
         self.sources: list[NodeId] = []
         """Who gave notice, the first one first."""
         self.taken = False
@@ -223,8 +223,8 @@ class Flood:
             return
         others = [peer for peer in self._targets(name[2]) if peer not in known.sources]
         if others:
-            self._context.outbox.send(others[known.asked % len(others)], Pull(name))
-            known.asked += 1
+            self._context.outbox.send(others[known.others_asked % len(others)], Pull(name))
+            known.others_asked += 1
 
     def _wants(self, topic: Topic, age_ms: int) -> bool:
         """Whoever subscribes is owed what is published from then on."""

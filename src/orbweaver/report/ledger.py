@@ -69,7 +69,7 @@ class Judged:
     paper: Paper
     ledger: Ledger
     series: BySeries
-    """On what."""
+    """What it was judged on."""
 
 
 def judge(paper: Paper, claims: Sequence[str], scale: str, series: BySeries) -> Judged:

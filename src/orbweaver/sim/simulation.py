@@ -15,7 +15,7 @@ import msgspec
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import Topic
 from orbweaver.core.overlay import Overlay
-from orbweaver.core.params import build, differing
+from orbweaver.core.params import Params, build, differing
 from orbweaver.core.seeds import generator
 from orbweaver.core.topics import TopicTable
 from orbweaver.records import Recorder, Records
@@ -49,13 +49,23 @@ def simulate(
     return Simulation(scenario, seed, overlay).run(progress)
 
 
+def plainly(scenario: Scenario, overlay: type[Overlay]) -> Scenario:
+    """With those parameters that are not the overlay's defaults, however they were typed: the
+    scenario by whose fingerprint a result is named."""
+    params = differing(build_params(scenario, overlay))
+    return msgspec.structs.replace(scenario, params=params)
+
+
+def build_params(scenario: Scenario, overlay: type[Overlay]) -> Params:
+    return build(overlay.Params, scenario.params, f"overlay '{overlay.name}'")
+
+
 class Simulation:
     """Plays a scenario in a world."""
 
     def __init__(self, scenario: Scenario, seed: int, overlay: type[Overlay]) -> None:
-        params = build(overlay.Params, scenario.params, f"overlay '{overlay.name}'")
-        scenario = msgspec.structs.replace(scenario, params=differing(params))
-        self.scenario = scenario
+        self.scenario = scenario = plainly(scenario, overlay)
+        params = build_params(scenario, overlay)
         self._seed = seed
         self._surroundings = scenario.surroundings()
         self.workload: Workload = make_workload(scenario, seed)

@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 
 from orbweaver.core.errors import UsageError
-from orbweaver.core.params import build, differing
 from orbweaver.overlays.catalog import find
 from orbweaver.records.files import whole_file
+from orbweaver.sim.simulation import plainly
 from orbweaver.study.pool import Job
 from orbweaver.study.run import Result
 from orbweaver.workload.scenario import Scenario
@@ -61,11 +61,7 @@ class KeptResults:
 
 
 def _key(scenario: Scenario, seed: int) -> tuple[str, int]:
-    """As the result of a run is named: a parameter that is set to its default is not set."""
-    overlay = find(scenario.overlay)
-    params = build(overlay.Params, scenario.params, f"overlay '{overlay.name}'")
-    plain = msgspec.structs.replace(scenario, params=differing(params))
-    return plain.fingerprint(), seed
+    return plainly(scenario, find(scenario.overlay)).fingerprint(), seed
 
 
 def read_kept(path: Path) -> KeptResults:

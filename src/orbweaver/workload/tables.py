@@ -53,17 +53,16 @@ def content_hash(path: Path) -> str:
 
 @lru_cache(maxsize=16)
 def _rows_hash(files: tuple[tuple[Path, int], ...]) -> str:
-    """The bytes of Parquet also say which program wrote them, and in how many parts. With the
-    times of the files, since going through their rows takes a while, and is asked for often."""
+    """By rows, since the bytes of Parquet also say which program wrote them, and in how many
+    parts. It is asked for often and takes a while: hence the cache, by the times of the files."""
     hasher = blake2b(digest_size=16)
     for number, (path, _) in enumerate(files):
         file = _open_parquet(path)
         columns = sorted(file.schema_arrow.names)
         if not number:
             hasher.update(repr(columns).encode())
-        for batch in file.iter_batches(columns=columns):
-            cells = [batch.column(batch.schema.get_field_index(c)).to_pylist() for c in columns]
-            hasher.update("".join(f"{row}" for row in zip(*cells, strict=True)).encode())
+        for row in _rows(file, columns):
+            hasher.update(repr(row).encode())
     return hasher.hexdigest()
 
 
@@ -145,13 +144,15 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     for column in columns:
         if column not in file.schema_arrow.names:
             raise UsageError(f"{path}: no column '{column}'")
-    number = 0
-    for batch in file.iter_batches(columns=list(columns)):
+    for number, row in enumerate(_rows(file, columns), 1):
+        texts = tuple("" if cell is None else str(cell).strip() for cell in row)
+        if not all(texts):
+            empty = columns[texts.index("")]
+            raise UsageError(f"{path}, row {number}: '{empty}' is empty")
+        yield number, texts
+
+
+def _rows(parquet: Any, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    for batch in parquet.iter_batches(columns=list(columns)):
         cells = [batch.column(batch.schema.get_field_index(c)).to_pylist() for c in columns]
-        for row in zip(*cells, strict=True):
-            number += 1
-            texts = tuple("" if cell is None else str(cell).strip() for cell in row)
-            if not all(texts):
-                empty = columns[texts.index("")]
-                raise UsageError(f"{path}, row {number}: '{empty}' is empty")
-            yield number, texts
+        yield from zip(*cells, strict=True)
