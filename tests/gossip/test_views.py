@@ -37,6 +37,7 @@ def test_best_match_is_any_naive_argmax_and_in_time_each(interests, wanted, excl
     mask = table.interest(wanted).mask
     assert answers(lambda rng: directory.best_match(mask, exclude, rng)) == expected
     assert answers(lambda rng: view.best_match(mask, exclude, rng)) == expected
+    assert view.best_match(mask, exclude, None) == min(expected)
 
 
 @settings(deadline=None, max_examples=50)

@@ -30,6 +30,16 @@ def test_nodes_link_with_whom_they_share_topics():
 
 
 @pytest.mark.parametrize("seed", range(5))
+def test_ties_in_a_common_order_draw_all_nodes_to_the_same_one(seed):
+    alike = dict.fromkeys(range(5), "ab")
+    star = {(0, n) for n in range(1, 5)}
+    common = spidercast(alike, kg=1, ties="common", seed=seed).start().run(5000)
+    assert common.links() == star
+    random = spidercast(alike, kg=1, seed=seed).start().run(5000)
+    assert random.links() != star
+
+
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(("kg", "kr"), [(1, 0), (3, 0), (0, 2), (2, 1)])
 def test_every_topic_is_covered_as_often_as_there_are_nodes_for_it(kg, kr, seed):
     interests = {n: sorted({"abcdef"[(n * k) % 6] for k in (1, 2, 5)}) for n in range(14)}

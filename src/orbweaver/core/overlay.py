@@ -49,8 +49,14 @@ class InterestView(Protocol):
     """
 
     def interest_of(self, peer: NodeId) -> Interest | None: ...
-    def best_match(self, wanted: int, exclude: Iterable[NodeId], rng: Random) -> NodeId | None:
-        """The peer with most of `wanted` (at least one topic), ties broken randomly."""
+    def best_match(
+        self, wanted: int, exclude: Iterable[NodeId], rng: Random | None
+    ) -> NodeId | None:
+        """Return the peer with most of `wanted`, which is at least one topic.
+
+        Ties are broken by `rng`, or without one in favour of the lowest id, an order that
+        is common to all nodes.
+        """
         ...
 
     def any_match(self, wanted: int, exclude: Iterable[NodeId], rng: Random) -> NodeId | None:

@@ -29,7 +29,9 @@ class ScannedView(InterestView, ABC):
     def entries(self) -> Iterable[tuple[NodeId, int]]:
         """Each known peer once, with its interest mask, in a reproducible order."""
 
-    def best_match(self, wanted: int, exclude: Iterable[NodeId], rng: Random) -> NodeId | None:
+    def best_match(
+        self, wanted: int, exclude: Iterable[NodeId], rng: Random | None
+    ) -> NodeId | None:
         barred = frozenset(exclude)
         best = 1
         ties: list[NodeId] = []
@@ -40,6 +42,8 @@ class ScannedView(InterestView, ABC):
                     best = overlap
                     ties.clear()
                 ties.append(peer)
+        if rng is None:
+            return min(ties, default=None)
         return pick(rng, ties) if ties else None
 
     def any_match(self, wanted: int, exclude: Iterable[NodeId], rng: Random) -> NodeId | None:

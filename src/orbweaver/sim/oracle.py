@@ -71,10 +71,14 @@ class Oracle(Directory):
     def interest_of(self, peer: NodeId) -> Interest | None:
         return self._interests[peer] if self._up >> peer & 1 else None
 
-    def best_match(self, wanted: int, exclude: Iterable[NodeId], rng: Random) -> NodeId | None:
+    def best_match(
+        self, wanted: int, exclude: Iterable[NodeId], rng: Random | None
+    ) -> NodeId | None:
         planes = count_planes(self._wanted(wanted))
         count, ties = highest(planes, self._but(exclude))
-        return _any_of(ties, rng) if count else None
+        if not count:
+            return None
+        return NodeId(_lowest(ties)) if rng is None else _any_of(ties, rng)
 
     def any_match(self, wanted: int, exclude: Iterable[NodeId], rng: Random) -> NodeId | None:
         fits = 0

@@ -5,12 +5,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection
 from random import Random
+from typing import Literal
 
 from orbweaver.core.bitplanes import covered_at_least
 from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import InterestView
 from orbweaver.core.topics import Interest
 from orbweaver.gossip.maintenance import Aim, Audit, Neighbor
+
+Ties = Literal["random", "common"]
+"""How the greedy choice breaks ties: at random, as the paper says, or in one order that is
+common to all nodes, that of their ids."""
 
 
 class CoverageAudit(Audit):
@@ -62,9 +67,20 @@ class CoverageAim(Aim):
 
 
 class GreedyCoverage(CoverageAim):
+    def __init__(
+        self,
+        k: int,
+        own_interest: Callable[[], Interest],
+        view: InterestView,
+        rng: Random,
+        ties: Ties = "random",
+    ) -> None:
+        super().__init__(k, own_interest, view, rng)
+        self._ties = rng if ties == "random" else None
+
     def _choose(self, uncovered: int, exclude: set[NodeId]) -> NodeId | None:
-        """NEXTGREEDYCOVERAGENODE (Fig. 5, lines 1-9)."""
-        return self._view.best_match(uncovered, exclude, self._rng)
+        """NEXTGREEDYCOVERAGENODE (Fig. 5, lines 1-9; line 8 breaks ties)."""
+        return self._view.best_match(uncovered, exclude, self._ties)
 
 
 class RandomCoverage(CoverageAim):

@@ -11,7 +11,7 @@ from orbweaver.core.topics import Interest
 from orbweaver.gossip.maintenance import Aim
 from orbweaver.gossip.tasked_mesh import TaskedMesh, TaskedMeshParams
 from orbweaver.overlays.spidercast.adaptive import KR_MAX, next_kr
-from orbweaver.overlays.spidercast.coverage import GreedyCoverage, RandomCoverage
+from orbweaver.overlays.spidercast.coverage import GreedyCoverage, RandomCoverage, Ties
 
 
 class SpiderCastParams(TaskedMeshParams, frozen=True):
@@ -21,6 +21,14 @@ class SpiderCastParams(TaskedMeshParams, frozen=True):
     kr: Annotated[
         int, Meta(ge=0, le=100, description="random coverage of each topic", title="Sec. 3.3: 0")
     ] = 0
+    ties: Annotated[
+        Ties,
+        Meta(
+            description="break ties of the greedy choice at random, or in one order that is "
+            "common to all nodes",
+            title="Fig. 5 l. 8: random",
+        ),
+    ] = "random"
     adaptive: Annotated[
         bool,
         Meta(
@@ -67,8 +75,9 @@ class SpiderCast(TaskedMesh):
     def _aims(self) -> list[Aim]:
         own = lambda: self.interest  # noqa: E731
         rng = self.context.rng
+        greedy = GreedyCoverage(self.params.kg, own, self.view, rng, self.params.ties)
         self._random = RandomCoverage(self.params.kr, own, self.view, rng)
-        return [GreedyCoverage(self.params.kg, own, self.view, rng), self._random]
+        return [greedy, self._random]
 
     def _adapt(self) -> None:
         greedy, random = self.tasks
