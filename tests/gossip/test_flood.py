@@ -23,12 +23,15 @@ EVENT = Event("a", NodeId(9), 0, 0, b"x")
 NAME = (NodeId(9), 0, "a", 0)
 
 
-def part(targets: list[int], since: int | None = 0, now: int = 0) -> tuple[Flood, FakeOutbox]:
+def part(
+    targets: list[int], since: int | None = 0, now: int = 0, repair: bool = True
+) -> tuple[Flood, FakeOutbox]:
     outbox = FakeOutbox()
     outbox.clock.now = now
     subscribed = {} if since is None else {"a": since}
     context = make_context(0, outbox, TopicTable())
-    return Flood(context, lambda topic: [NodeId(t) for t in targets], subscribed), outbox
+    flood = Flood(context, lambda topic: [NodeId(t) for t in targets], subscribed, repair)
+    return flood, outbox
 
 
 def test_a_notice_is_pulled_and_passed_on_at_once() -> None:
@@ -206,3 +209,25 @@ def test_what_is_not_here_is_not_told_again_nor_to_others() -> None:
     flood.on_pulled(NodeId(7), Pulled(EVENT, 1, 0))
     flood.step()
     assert (2, Notice(NAME)) in outbox.take()
+
+
+def test_without_repair_each_peer_is_told_once_and_asked_once() -> None:
+    targets = [1, 2]
+    flood, outbox = part(targets, repair=False)
+    flood.on_notice(NodeId(7), Notice(NAME))
+    assert outbox.take() == [(7, Pull(NAME)), (1, Notice(NAME)), (2, Notice(NAME))]
+    flood.on_notice(NodeId(8), Notice(NAME))
+    targets.append(3)
+    for second in range(1, 4):
+        outbox.clock.now = 1000 * second
+        flood.step()
+    assert outbox.take() == [], "neither to another that has it, nor to a new neighbour"
+    flood.on_pulled(NodeId(7), Pulled(EVENT, 1, 0))
+    assert outbox.delivered == [(EVENT, 1)]
+    outbox.clock.now = 4000
+    flood.step()
+    assert outbox.take() == []
+    outbox.clock.now += KEEP_MS + 1
+    flood.step()
+    flood.on_pull(NodeId(1), Pull(NAME))
+    assert outbox.take() == [], "what is old is forgotten all the same"

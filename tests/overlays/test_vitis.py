@@ -556,6 +556,22 @@ def test_a_network_that_was_cut_in_two_grows_together_again(overlay: str) -> Non
     assert run_scenario(scenario, 1).result.metrics["hit_ratio"] == 1
 
 
+@pytest.mark.parametrize("overlay", ["vitis", "rvr"])
+@pytest.mark.parametrize("repair", [True, False])
+def test_without_repair_lost_messages_cost_deliveries(overlay: str, repair: bool) -> None:
+    scenario = Scenario(
+        overlay=overlay,
+        params={} if repair else {"repair": False},
+        workload=WorkloadSpec(nodes=60, topics=12, subscriptions_per_node="4"),
+        faults=FaultSpec(loss=0.02),
+        publish=PublishSpec(per_topic=2),
+        run=RunSpec(warmup_ms=20_000),
+    )
+    params = build(find(overlay).Params, scenario.params, overlay)
+    assert find(overlay).claims(params).total_delivery is repair
+    assert (run_scenario(scenario, 1).result.metrics["hit_ratio"] == 1) is repair
+
+
 def test_only_who_went_without_a_word_is_called() -> None:
     vitis, outbox = content(age_max=3)
     for n in (2, 3):

@@ -1,9 +1,10 @@
 """Dissemination by notice and pull (Vitis III-C).
 
 Who learns of an event by a notice pulls it from whoever told it, and passes the notice on at
-once; the event itself thus crosses each node's door once. A notice is repeated, a few times,
-to peers that have shown no sign of knowing the event, so lost messages and links that come
-up a moment later do no harm.
+once; the event itself thus crosses each node's door once. That is all the paper has. **Ours**
+(`repair`): a notice is repeated, a few times, to peers that have shown no sign of knowing the
+event, a request that was not answered goes to another, and new neighbours are told of recent
+events, so lost messages and links that come up a moment later do no harm.
 
 A notice is not signed, only the event is. So a notice makes a node ask and settles nothing,
 and of what one peer gives notice only so much is looked for at a time.
@@ -103,12 +104,15 @@ class Flood:
         context: Context,
         targets: Callable[[Topic], Collection[NodeId]],
         subscribed: Mapping[Topic, int],
+        repair: bool = True,
     ) -> None:
         """`targets` says to whom events on a topic go from here, `subscribed` since when
-        they are delivered here."""
+        they are delivered here. Without `repair` each peer is told of an event once, and asked
+        for it once, as in the paper."""
         self._context = context
         self._targets = targets
         self._subscribed = subscribed
+        self._repair = repair
         self.saw: Callable[[Topic], None] | None = None
         """Told the topic of each event that is new here."""
         self._epoch = 0
@@ -190,12 +194,13 @@ class Flood:
             self._spread(name, known)
 
     def step(self) -> None:
-        """Once a cycle: forget what is old, ask and tell again where nothing came back."""
+        """Once a cycle: forget what is old. With `repair`, ask and tell again where nothing
+        came back."""
         self.backlog()
         now = self._context.outbox.now()
         before, self._stepped = self._stepped, now
         old = now - KEEP_MS
-        again = AGAIN_MAX
+        again = AGAIN_MAX if self._repair else 0
         for name, known in list(self._known.items()):
             if known.since < old:
                 self._forget(name, known)

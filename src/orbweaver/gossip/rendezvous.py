@@ -49,7 +49,7 @@ class RendezvousOverlay(TableOverlay):
         return Claims(
             noiseless=False,
             topic_connected=False,
-            total_delivery=True,
+            total_delivery=params.repair,
             degree_bound="table_size links of its own; those of others to it are not bounded",
         )
 

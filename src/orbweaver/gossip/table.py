@@ -53,6 +53,14 @@ class TableParams(Params, frozen=True):
     view_size: Annotated[
         int, Meta(ge=1, description="entries of the peer sampling view", title="Newscast: 20")
     ] = 20
+    repair: Annotated[
+        bool,
+        Meta(
+            description="tell of events again, and ask for them again, where nothing came back; "
+            "without it each peer is told once and asked once",
+            title="ours; Vitis III-C: once",
+        ),
+    ] = True
 
 
 class TableOverlay(DispatchingOverlay):
@@ -91,7 +99,7 @@ class TableOverlay(DispatchingOverlay):
             self._refresh_table,
             params.age_max * params.cycle_ms,
         )
-        self.flood = Flood(context, self._targets, self._subscribed)
+        self.flood = Flood(context, self._targets, self._subscribed, params.repair)
 
     # -- the contract
 
