@@ -22,6 +22,20 @@ class ProtocolError(OrbweaverError):
     """A peer sent something that no correct peer sends. Hosts count it and drop it."""
 
 
+class NotDrained(OrbweaverError, TimeoutError):
+    """`drain` ended while events were still in the node, or after some could no longer be sent.
+    `events` is how many of this node's own events no neighbour was sent."""
+
+    def __init__(self, events: int, queued: int, lost: int, timeout_s: float | None) -> None:
+        after = "" if timeout_s is None else f" within {timeout_s:g} s"
+        gone = f"; {lost} of them are not in the window any more and can never be" if lost else ""
+        super().__init__(
+            f"{events} events were sent to no neighbour{after}, and {queued} messages wait for "
+            f"neighbours to read{gone}; wait for longer, or until somebody subscribes"
+        )
+        self.events = events
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint to append to "unknown NAME": the closest known name, or the whole list."""
     known = sorted(known)

@@ -167,6 +167,7 @@ class CatchUp:
             self._got[peer] = (events + 1, size + len(message.payload))
 
     def _answer(self, connection: Connection, event: Event, age_ms: int) -> list[bytes]:
+        self._host.outgoing.departures.written((event,))
         frames = []
         name = b""
         seal = event.seal

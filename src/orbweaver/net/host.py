@@ -179,6 +179,7 @@ class Host:
         if self.settings.sign:
             self.sealer.add(event)
             self.outgoing.flush_soon()
+        self.outgoing.departures.published(event)
         self.counters.published += 1
         if not self.outgoing.reach:
             self.counters.published_to_nobody += 1

@@ -29,6 +29,7 @@ from orbweaver.net.cards import join_address
 from orbweaver.net.catchup import CatchUp
 from orbweaver.net.connection import Connection
 from orbweaver.net.counters import Counters
+from orbweaver.net.departures import drain
 from orbweaver.net.eventlog import EventLog
 from orbweaver.net.frames import Answer, Ask
 from orbweaver.net.host import Host
@@ -236,19 +237,12 @@ class NetworkNode:
         return Receipt((event.publisher, event.epoch, event.topic, event.seq), reach)
 
     async def drain(self, timeout: float | None = None) -> None:
-        """Wait until all that was queued for neighbours has been read by them, or by nobody
-        any more; `TimeoutError` if it takes longer."""
-        host = self._running()
-        async with asyncio.timeout(timeout):
-            while host.outgoing.queued():
-                await asyncio.sleep(0.01)
-            asked = [
-                (connection, connection.ping())
-                for peer in host.peers
-                if (connection := peer.connection) is not None and connection.open
-            ]
-            while any(connection.open and connection.pongs < n for connection, n in asked):
-                await asyncio.sleep(0.01)
+        """Wait until every event published here so far has been sent to a neighbour, all that
+        waits for other neighbours has been sent too, and they have read it. Raises
+        `NotDrained`, a `TimeoutError` that says how many events no neighbour was sent, after
+        `timeout` seconds, or once some of them have left the window unsent. Events that nobody
+        subscribes to are sent to no neighbour."""
+        await drain(self._running(), self._log, timeout)
 
     # -- what can be looked at
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from orbweaver.core.ids import NodeId
-from orbweaver.core.messages import Message
+from orbweaver.core.messages import Carrier, Message
 from orbweaver.net.connection import Connection
 from orbweaver.net.datagrams import Datagrams
+from orbweaver.net.departures import Departures
 from orbweaver.net.frames import MESSAGES_HEADER
 from orbweaver.net.outqueue import Parcel, wrap
 from orbweaver.net.packing import pack
@@ -46,6 +47,7 @@ class Outgoing:
         self.datagrams: Datagrams | None = None
         self.reach = 0
         """Messages sent that carry or announce events."""
+        self.departures = Departures()
         self.on_written: Callable[[Connection, Sequence[Parcel]], None] = lambda *written: None
 
     def send(self, to: NodeId, message: Message) -> None:
@@ -97,6 +99,12 @@ class Outgoing:
                     host.recorder.sent(parcel.message, len(parcel.data or b""))
             connection.used = self._loop.time()
             connection.write(pack(parcels, connection, host.card_of))
+            if self.departures.unsent:
+                self.departures.written(
+                    cast(Carrier, parcel.message).event
+                    for parcel in parcels
+                    if parcel.message.carries
+                )
             self.on_written(connection, parcels)
         host.on_room()
 

@@ -59,7 +59,7 @@ def wrap(message: Message) -> Parcel:
 
 
 class OutQueue:
-    __slots__ = ("bytes", "control", "data", "sent")
+    __slots__ = ("bytes", "control", "data", "passed", "sent")
 
     def __init__(self) -> None:
         self.control: deque[Parcel] = deque()
@@ -67,6 +67,8 @@ class OutQueue:
         self.bytes = 0
         """Payload in `data`."""
         self.sent = 0
+        self.passed = 0
+        """Messages that have left `data`: taken, dropped, or cleared with the rest."""
 
     def __len__(self) -> int:
         return len(self.control) + len(self.data)
@@ -82,10 +84,16 @@ class OutQueue:
         self.bytes += parcel.size
         while len(self.data) > messages_max or self.bytes > bytes_max:
             self.bytes -= self.data.popleft().size
+            self.passed += 1
             counters.dropped_data += 1
+
+    def mark(self) -> int:
+        """What `passed` will have reached once all that is in `data` now has left."""
+        return self.passed + len(self.data)
 
     def clear(self) -> None:
         self.control.clear()
+        self.passed += len(self.data)
         self.data.clear()
         self.bytes = 0
 
@@ -102,6 +110,7 @@ class OutQueue:
         while data and size < bytes_max:
             parcel = data.popleft()
             self.bytes -= parcel.size
+            self.passed += 1
             if encoded := parcel.data or parcel.encode(encode):
                 size += len(encoded)
                 taken.append(parcel)
