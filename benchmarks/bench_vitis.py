@@ -21,7 +21,6 @@ from multiprocessing import get_context
 from rich.console import Console
 from rich.table import Table
 
-from orbweaver.gossip.identifiers import PLACE_OF_NODE
 from orbweaver.overlays.catalog import find
 from orbweaver.sim.simulation import Simulation
 from orbweaver.sim.world import World
@@ -112,7 +111,7 @@ def measure(row: Row, seed: int) -> Measured:
 
 
 def right_successors(world: World) -> float:
-    order = sorted([node.me for node in world.nodes], key=PLACE_OF_NODE.__getitem__)
+    order = sorted([node.me for node in world.nodes], key=world.places.__getitem__)
     linked = [node.overlay.links() for node in world.nodes if node.overlay is not None]
     right = sum(after in linked[n] for n, after in zip(order, order[1:] + order[:1], strict=True))
     return right / len(order)

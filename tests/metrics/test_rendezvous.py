@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from orbweaver.gossip.identifiers import PLACE_OF_NODE, PLACE_OF_TOPIC, distance
+from orbweaver.core.identifiers import PLACE_OF_NODE, PLACE_OF_TOPIC, distance
 from orbweaver.metrics.rendezvous import lookup_hops, per_topic
 from orbweaver.metrics.snapshot import Snapshot
 from orbweaver.records import Records

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orbweaver.core.errors import UsageError
+from orbweaver.core.identifiers import PLACE_OF_NODE, PLACE_OF_TOPIC, SPACE, distance
 from orbweaver.core.ids import NodeId
 from orbweaver.core.params import build
+from orbweaver.core.seeds import derive
 from orbweaver.core.topics import TopicTable
 from orbweaver.gossip.descriptor import LIFE, Descriptor
-from orbweaver.gossip.identifiers import PLACE_OF_NODE, PLACE_OF_TOPIC, SPACE, distance
 from orbweaver.gossip.newscast import News
 from orbweaver.gossip.profiles import Goodbye, Peer, Profile, Proposal
 from orbweaver.gossip.relays import Relay
@@ -210,7 +211,7 @@ def gateways(me: int, **peers: Proposal) -> tuple[Gateways, dict[NodeId, Peer]]:
         peer.shared = ("A",)
         peer.proposals["A"] = proposal
         known[peer.node] = peer
-    made = Gateways(NodeId(me), 5, lambda topic: known.values(), known.__contains__)
+    made = Gateways(NodeId(me), PLACE_OF_NODE, 5, lambda topic: known.values(), known.__contains__)
     made.follow(["A"])
     return made, known
 
@@ -462,13 +463,39 @@ def test_the_ring_closes_within_a_few_cycles(name: str) -> None:
     )
     simulation = Simulation(scenario, 3, find(name))
     simulation.run()
-    order = sorted(range(size), key=lambda n: PLACE_OF_NODE[NodeId(n)])
-    nodes = simulation.world.nodes
+    nodes, places = simulation.world.nodes, simulation.world.places
+    order = sorted(range(size), key=lambda n: places[NodeId(n)])
     right = [
         after in nodes[n].overlay.links()  # type: ignore[union-attr]
         for n, after in zip(order, [*order[1:], order[0]], strict=True)
     ]
     assert all(right)
+
+
+def test_each_seed_has_a_ring_of_its_own() -> None:
+    rings = []
+    for seed in (1, 2):
+        scenario = Scenario(
+            overlay="rvr",
+            workload=WorkloadSpec(nodes=40, topics=8, subscriptions_per_node="2"),
+            publish=PublishSpec(per_topic=0),
+            run=RunSpec(warmup_ms=10_000, drain_ms=0),
+        )
+        simulation = Simulation(scenario, seed, Rvr)
+        simulation.run()
+        ring = [NodeId(0)]
+        while len(ring) < 40:
+            overlay = simulation.world.nodes[ring[-1]].overlay
+            assert isinstance(overlay, Rvr)
+            ring.append(overlay.world.ring[0])  # the successor
+        assert sorted(ring) == list(range(40))
+        rings.append(ring)
+    assert rings[0] != rings[1]
+
+
+def test_the_ring_of_a_network_is_made_of_ids_alone() -> None:
+    assert make_context(7, FakeOutbox(), TABLE).places is PLACE_OF_NODE
+    assert PLACE_OF_NODE[NodeId(7)] == derive("node", 7)
 
 
 def test_nobody_introduces_itself_as_another() -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from random import Random
 from typing import Any, ClassVar, Protocol
 
+from orbweaver.core.identifiers import PLACE_OF_NODE, Places
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, Event, Message
 from orbweaver.core.params import Params
@@ -87,6 +88,8 @@ class Context:
     rng: Random
     topics: TopicTable
     directory: Directory | None = None
+    places: Places[NodeId] = dataclasses.field(default_factory=lambda: PLACE_OF_NODE)
+    """Where nodes stand on the circle of identifiers."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
+from orbweaver.core.identifiers import PLACE_OF_TOPIC
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Message, Purpose
 from orbweaver.core.overlay import Context
-from orbweaver.gossip.identifiers import PLACE_OF_TOPIC
 
 PERIODS_MAX = 3
 """A request that is not repeated for so many periods has lapsed."""

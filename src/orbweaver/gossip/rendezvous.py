@@ -40,8 +40,8 @@ class RendezvousOverlay(TableOverlay):
 
     def __init__(self, context: Context, params: RendezvousParams, long_links: int) -> None:
         super().__init__(context, params)
-        self.world = SmallWorld(context.me, long_links, context.rng)
-        self._router = Router(context.me)
+        self.world = SmallWorld(context.me, context.places, long_links, context.rng)
+        self._router = Router(context.me, context.places)
         self.relays = Relays(context, self._router.next_hop, params.relay_ms)
 
     @classmethod

@@ -12,16 +12,17 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from random import Random
 
+from orbweaver.core.identifiers import SPACE, Places
 from orbweaver.core.ids import NodeId
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.gossip.identifiers import PLACE_OF_NODE, SPACE
 
 
 class SmallWorld:
     """Chooses a node's ring neighbours and long links among candidates."""
 
-    def __init__(self, me: NodeId, long_links: int, rng: Random) -> None:
-        self._here = PLACE_OF_NODE[me]
+    def __init__(self, me: NodeId, places: Places[NodeId], long_links: int, rng: Random) -> None:
+        self._place_of = places
+        self._here = places[me]
         # Drawn once: a link that is drawn anew in each cycle would never stay.
         self._draws = [rng.random() for _ in range(long_links)]
         self.ring: tuple[NodeId, ...] = ()
@@ -32,9 +33,9 @@ class SmallWorld:
 
     def choose(self, candidates: Iterable[NodeId]) -> list[NodeId]:
         """Successor, predecessor, long links; each node once."""
-        here = self._here
+        here, place_of = self._here, self._place_of
         # By how far ahead of us they stand: the last is the nearest from behind.
-        order = sorted([((PLACE_OF_NODE[node] - here) % SPACE, node) for node in candidates])
+        order = sorted([((place_of[node] - here) % SPACE, node) for node in candidates])
         if len(order) <= 2:
             self._open = [0]
             self.ring = tuple([node for _, node in order])
@@ -57,7 +58,7 @@ class SmallWorld:
     def improving(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
         """Those that would take a place among those chosen last. Asked of everybody that gossip
         brings."""
-        bounds, place_of = self._open, PLACE_OF_NODE
+        bounds, place_of = self._open, self._place_of
         return [e for e in entries if bisect_right(bounds, place_of[e.node]) & 1]
 
     def _lengths(self, nodes: float) -> list[int]:
@@ -106,13 +107,14 @@ class Router:
     """A node and its neighbours in their order round the circle, for greedy routing: on to
     the nearest to a place, if it is nearer than we are."""
 
-    def __init__(self, me: NodeId) -> None:
+    def __init__(self, me: NodeId, places: Places[NodeId]) -> None:
         self._me = me
+        self._place_of = places
         self._nodes = [me]
-        self._places = [PLACE_OF_NODE[me]]
+        self._places = [places[me]]
 
     def add(self, neighbor: NodeId) -> None:
-        place = PLACE_OF_NODE[neighbor]
+        place = self._place_of[neighbor]
         at = bisect_left(self._places, place)
         self._nodes.insert(at, neighbor)
         self._places.insert(at, place)
@@ -136,7 +138,7 @@ class Router:
 
     def beside(self, node: NodeId) -> list[NodeId]:
         """Which neighbours stand next to a node, before it and after it."""
-        place = PLACE_OF_NODE[node]
+        place = self._place_of[node]
         after = bisect_right(self._places, place) % len(self._places)
         before = bisect_left(self._places, place) - 1
         found = dict.fromkeys((self._nodes[before], self._nodes[after]))
@@ -144,13 +146,17 @@ class Router:
 
 
 def lookup(
-    start: NodeId, place: int, neighbors: Callable[[NodeId], Iterable[NodeId]], limit: int = 1000
+    start: NodeId,
+    place: int,
+    places: Places[NodeId],
+    neighbors: Callable[[NodeId], Iterable[NodeId]],
+    limit: int = 1000,
 ) -> list[NodeId]:
     """The path of a lookup over given tables, both ends included; for looking at overlays
     from outside."""
     path = [start]
     while len(path) <= limit:
-        router = Router(path[-1])
+        router = Router(path[-1], places)
         for neighbor in neighbors(path[-1]):
             router.add(neighbor)
         following = router.next_hop(place)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from orbweaver.core.identifiers import PLACE_OF_NODE, Places
+from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import PURPOSES
 from orbweaver.metrics import rendezvous, traffic
 from orbweaver.metrics.averages import interval95, mean, plain
@@ -92,10 +94,12 @@ def summarise(
     first_ms: int | None = None,
     tdi: int = 0,
     whole_ms: int | None = None,
+    places: Places[NodeId] = PLACE_OF_NODE,
 ) -> dict[str, Any]:
     """Everything in `MEANING`, with the overlay as it was at a snapshot; None where there
-    is nothing to measure. `first_ms` is the first snapshot, if there are several; who leaves
-    after `whole_ms` does so because the run is over."""
+    is nothing to measure. `first_ms` is the first snapshot, if there are several; a node that
+    leaves after `whole_ms` does so because the run is over. `places` are those of the nodes on
+    the ring."""
     first_ms = overlay.time_ms if first_ms is None else first_ms
     last_ms = end_ms if whole_ms is None else whole_ms
     churn = any(first_ms < time <= last_ms for time in records["nodes"]["time_ms"])
@@ -124,7 +128,7 @@ def summarise(
         "clusters_per_topic": metrics["components"] / (metrics["topics"] or math.nan),
         "gateways_per_topic": rendezvous.per_topic(records, overlay, "gateway_of"),
         "relays_per_topic": rendezvous.per_topic(records, overlay, "relay_of"),
-        "lookup_hops_mean": rendezvous.lookup_hops(records, overlay),
+        "lookup_hops_mean": rendezvous.lookup_hops(records, overlay, places),
         "control_messages_per_join": traffic.control_messages_per_change(
             records, first_ms if churn else 0, whole_ms
         ),

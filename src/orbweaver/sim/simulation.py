@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from orbweaver.core.errors import UsageError
+from orbweaver.core.identifiers import places_of_run
 from orbweaver.core.ids import Topic
 from orbweaver.core.overlay import Overlay
 from orbweaver.core.params import Params, build, differing
@@ -90,6 +91,7 @@ class Simulation:
             contact_chance=self._chance("contacts"),
             faults=faults,
             measure_bytes=scenario.run.measure_bytes,
+            places=places_of_run(seed),
         )
         self._interest_chance = self._chance("new interests")
         self._publish_chance = self._chance("publish")

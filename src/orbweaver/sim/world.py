@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from random import Random
 
+from orbweaver.core.identifiers import PLACE_OF_NODE, Places
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Codec, Event, Message
 from orbweaver.core.overlay import Context, Overlay
@@ -37,8 +38,10 @@ class World:
         contact_chance: Random,
         faults: Faults | None = None,
         measure_bytes: bool = True,
+        places: Places[NodeId] = PLACE_OF_NODE,
     ) -> None:
-        """`node_seed` gives the seed of a node's n-th life (from 1)."""
+        """`node_seed` gives the seed of a node's n-th life (from 1), `places` where nodes
+        stand on the circle of identifiers."""
         self.engine = Engine()
         self.recorder = recorder
         self.topics = topics
@@ -47,6 +50,7 @@ class World:
         self._params = params
         self.latency = latency
         self.faults = faults
+        self.places = places
         self._node_seed = node_seed
         self._contacts = contacts
         self._contact_chance = contact_chance
@@ -124,7 +128,7 @@ class World:
         """Make the overlay object of a new life and subscribe it."""
         node.life += 1
         chance = Random(self._node_seed(node.me, node.life))
-        context = Context(node.me, node, chance, self.topics, self.oracle)
+        context = Context(node.me, node, chance, self.topics, self.oracle, self.places)
         overlay = self._overlay(context, self._params)
         node.begin(overlay)
         for topic in node.wanted:

@@ -12,6 +12,7 @@ import msgspec
 
 from orbweaver import __version__
 from orbweaver.core.errors import UsageError
+from orbweaver.core.identifiers import PLACE_OF_NODE, places_of_run
 from orbweaver.metrics.snapshot import Snapshot
 from orbweaver.records import Records
 from orbweaver.records.writers import has_records, read_about, read_records
@@ -40,6 +41,7 @@ def about_run(run: Run) -> dict[str, Any]:
     return {
         "overlay": run.result.overlay,
         "params": run.result.params,
+        "seed": run.result.seed,
         "end_ms": run.outcome.end_ms,
         "snapshots_ms": [look.time_ms for look in run.looks],
         "young_ms": run.scenario.run.young_ms,
@@ -76,6 +78,7 @@ def recorded(
         about.get("young_ms", 0),
         about.get("tdi", 0),
         whole,
+        places_of_run(about["seed"]) if "seed" in about else PLACE_OF_NODE,
     )
     overlay, params = about.get("overlay", ""), about.get("params", {})
     named = msgspec.json.encode([name, overlay, params], order="deterministic")

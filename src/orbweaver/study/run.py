@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 
 from orbweaver import __version__
+from orbweaver.core.identifiers import PLACE_OF_NODE, Places
+from orbweaver.core.ids import NodeId
 from orbweaver.metrics.averages import plain
 from orbweaver.metrics.degree import degrees, histogram
 from orbweaver.metrics.snapshot import Snapshot, snapshot
@@ -66,6 +68,7 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
         outcome.end_ms,
         scenario.run.young_ms,
         scenario.run.tdi,
+        places=simulation.world.places,
     )
     result = Result(
         name=scenario.name,
@@ -91,15 +94,16 @@ def measure_records(
     young_ms: int = 0,
     tdi: int = 0,
     whole_ms: int | None = None,
+    places: Places[NodeId] = PLACE_OF_NODE,
 ) -> tuple[list[Snapshot], dict[str, Any]]:
     """The overlay at these moments, and what a `Result` has to say of records, whichever
     host wrote them; metrics are those of the last moment. After `whole_ms` nodes are being
-    stopped."""
+    stopped; `places` are those of the nodes on the ring."""
     looks = [snapshot(records, time_ms, young_ms) for time_ms in times]
     final = looks[-1]
     return looks, {
         "digest": records.digest(),
-        "metrics": summarise(records, final, end_ms, young_ms, times[0], tdi, whole_ms),
+        "metrics": summarise(records, final, end_ms, young_ms, times[0], tdi, whole_ms, places),
         "snapshots": [
             {"time_ms": look.time_ms, **plain(overlay_metrics(look, with_distances=False))}
             for look in looks

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
+from orbweaver.core.identifiers import PLACE_OF_TOPIC, Places, distance
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.gossip.identifiers import PLACE_OF_NODE, PLACE_OF_TOPIC, distance
 from orbweaver.gossip.profiles import Peer, Proposal
 
 
@@ -18,12 +18,14 @@ class Gateways:
     def __init__(
         self,
         me: NodeId,
+        places: Places[NodeId],
         hops_max: int,
         sharing: Callable[[Topic], Iterable[Peer]],
         is_neighbor: Callable[[NodeId], bool],
     ) -> None:
         """`sharing` gives the neighbours that want a topic."""
         self._me = me
+        self._place_of = places
         self._hops_max = hops_max
         self._sharing = sharing
         self._is_neighbor = is_neighbor
@@ -59,7 +61,7 @@ class Gateways:
             elif gateway == ours.gateway:
                 if new.hops + 1 < ours.hops:
                     stale[topic] = None
-            elif distance(PLACE_OF_NODE[gateway], PLACE_OF_TOPIC[topic]) < self._reach[topic]:
+            elif distance(self._place_of[gateway], PLACE_OF_TOPIC[topic]) < self._reach[topic]:
                 stale[topic] = None
 
     def update(self, interest: Collection[Topic]) -> bool:
@@ -107,7 +109,7 @@ class Gateways:
         """And how far its gateway is from the topic's place."""
         me, place = self._me, PLACE_OF_TOPIC[topic]
         gateway, parent, hops = me, me, 0
-        nearest = distance(PLACE_OF_NODE[me], place)
+        nearest = distance(self._place_of[me], place)
         for peer in self._sharing(topic):
             new = peer.proposals.get(topic)
             if new is None:
@@ -120,7 +122,7 @@ class Gateways:
             else:
                 if new.hops >= self._hops_max:
                     continue
-                far = distance(PLACE_OF_NODE[new.gateway], place)
+                far = distance(self._place_of[new.gateway], place)
                 if far >= nearest:
                     continue
             # What came from us, or from somebody who tells us directly, is no news.

@@ -81,6 +81,7 @@ class Vitis(RendezvousOverlay):
         super().__init__(context, params, params.long_links)
         self.gateways = Gateways(
             context.me,
+            context.places,
             params.gateway_hops,
             lambda topic: self._sharing.get(topic, ()),
             self.peers.__contains__,

@@ -15,11 +15,11 @@ from pathlib import Path
 from random import Random
 
 from orbweaver.core.errors import ProtocolError
+from orbweaver.core.identifiers import PLACE_OF_NODE
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Message
 from orbweaver.core.params import differing
 from orbweaver.core.seeds import sample
-from orbweaver.gossip.identifiers import PLACE_OF_NODE
 from orbweaver.net.identity import Identity
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.opening import open_params
