@@ -78,10 +78,22 @@ def test_who_prunes_us_is_pruned_in_turn_unless_it_feeds():
     assert tree.is_fed(PEERS)
 
 
-def test_a_link_that_is_opened_is_used_both_ways():
+def test_a_graft_is_for_one_direction():
     tree = fed_by(A)
     tree.take_prune(B, PEERS)
-    tree.open(B)
+    tree.take_graft(B)
+    assert B not in tree.lazy
+    assert B in tree.pruned, "it has asked for pushes, not promised any"
+    tree.take_prune(B, PEERS)
+    tree.graft(B)
+    assert B not in tree.pruned
+    assert B in tree.lazy, "it has not asked"
+
+
+def test_a_link_that_is_gone_is_forgotten_both_ways():
+    tree = fed_by(A)
+    tree.take_prune(B, PEERS)
+    tree.forget(B)
     assert B not in tree.lazy
     assert B not in tree.pruned
 
@@ -94,7 +106,7 @@ def test_who_was_pruned_is_asked_to_go_on_when_it_alone_brings_something():
 
 
 steps = st.lists(
-    st.tuples(st.sampled_from(["new", "copy", "nearer", "ours", "prune", "open"]),
+    st.tuples(st.sampled_from(["new", "copy", "nearer", "ours", "prune", "graft", "take_graft"]),
               st.sampled_from(sorted(PEERS)))
 )  # fmt: skip
 
@@ -107,8 +119,10 @@ def test_the_feeder_is_never_among_the_pruned(played):
             tree.take_new(peer, PEERS)
         elif what == "prune":
             tree.take_prune(peer, PEERS)
-        elif what == "open":
-            tree.open(peer)
+        elif what == "graft":
+            tree.graft(peer)
+        elif what == "take_graft":
+            tree.take_graft(peer)
         else:
             tree.take_copy(peer, what == "nearer", what == "ours", PEERS)
         assert tree.feeder is None or tree.is_fed(PEERS)

@@ -104,7 +104,7 @@ class Dissemination:
 
     def peer_down(self, peer: NodeId) -> None:
         for tree in self._trees.values():
-            tree.open(peer)
+            tree.forget(peer)
         self._announcer.forget(peer)
 
     # -- messages: `handlers` has a function for each
@@ -209,7 +209,7 @@ class Dissemination:
     def on_graft(self, sender: NodeId, message: Graft) -> None:
         now = self._outbox.now()
         if (tree := self._trees.get(message.stream[2])) is not None:
-            tree.open(sender)
+            tree.take_graft(sender)
         below = 0
         for seq in dict.fromkeys(message.seqs[: Pulling.GRAFTED_MAX]):
             held = self._cache.get(message.stream, seq)

@@ -15,7 +15,7 @@ from orbweaver.gossip.wanted import Wanted
 
 
 class Graft(Message, frozen=True, gc=False, tag="graft"):
-    """Send me these, if they are no older than `age_ms_max`, and be my eager link."""
+    """Asks for these events, if they are no older than `age_ms_max`, and to be pushed to again."""
 
     purpose: ClassVar[Purpose] = "repair"
     stream: StreamId
@@ -114,7 +114,7 @@ class Pulling:
             asks.setdefault((holder, stream), []).append(seq)
         for (holder, stream), seqs in asks.items():
             if (tree := self._tree(stream[2])) is not None:
-                tree.open(holder)
+                tree.graft(holder)
             age_ms_max, most = self._age_ms_max(stream[2]), self.GRAFTED_MAX
             for at in range(0, len(seqs), most):
                 graft = Graft(stream, tuple(seqs[at : at + most]), age_ms_max)

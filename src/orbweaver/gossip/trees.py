@@ -77,7 +77,16 @@ class Tree:
         self.pruned[sender] = 0
         return True
 
-    def open(self, peer: NodeId) -> None:
-        """The link to a peer is used both ways, from now on; or is new, should it come again."""
+    def take_graft(self, sender: NodeId) -> None:
+        """The sender asks us to push to it. Like a PRUNE, a GRAFT is for one direction: it does
+        not make the sender push to us."""
+        self.lazy.pop(sender, None)
+
+    def graft(self, peer: NodeId) -> None:
+        """Record that `peer` is asked to push to us again."""
+        self.pruned.pop(peer, None)
+
+    def forget(self, peer: NodeId) -> None:
+        """Forget a link that is gone. Should the peer come again, the link is a new one."""
         self.lazy.pop(peer, None)
         self.pruned.pop(peer, None)
