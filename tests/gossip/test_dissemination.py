@@ -151,16 +151,43 @@ def test_a_copy_from_a_stranger_prunes_nothing():
     assert net.carried(Push) == [(0, 1)]
 
 
-def test_who_was_pruned_and_brings_something_new_when_nobody_else_does_is_asked_to_go_on():
+def fed_by_1_with_2_pruned():
     net = Net(3, (0, 1), (0, 2))
     reader = net.nodes[0]
-    events = [Event("t", 9, 0, seq) for seq in range(2)]
-    for feeder, event in ((1, events[0]), (2, events[0])):
-        reader.on_push(feeder, Push(event, 1, 0))
+    for feeder in (1, 2):
+        reader.on_push(feeder, Push(Event("t", 9, 0, 0), 1, 0))
     assert (2, Prune("t")) in reader.outbox.take()
+    return net, reader
+
+
+def test_a_node_whose_feeder_is_gone_asks_the_pruned_neighbours_to_push_again():
+    net, reader = fed_by_1_with_2_pruned()
     net.unlink(0, 1)
-    reader.on_push(2, Push(events[1], 1, 0))
-    assert (2, Graft((9, 0, "t"), (), 0)) in reader.outbox.take()
+    assert reader.outbox.take() == [(2, Graft((0, 0, "t"), (), 0))]
+
+
+def test_so_does_a_node_whose_feeder_has_unsubscribed():
+    net, reader = fed_by_1_with_2_pruned()
+    reader.peers[1] = net.table.interest("u")
+    reader.peer_up(1, net.table.interest("u"))
+    assert (2, Graft((0, 0, "t"), (), 0)) in reader.outbox.take()
+
+
+def test_a_node_that_nobody_feeds_pulls_at_once():
+    net, reader = fed_by_1_with_2_pruned()
+    net.unlink(0, 1)
+    reader.on_announce(2, Announce((Sign((9, 0, "t"), 1, 0),)))
+    net.run(1)
+    assert (0, 2, Graft((9, 0, "t"), (1,), Dissemination.RELAY_AGE_MS)) in net.pump.carried
+
+
+def test_a_pruned_neighbour_that_alone_brings_something_new_is_asked_to_push_again():
+    net = Net(2, (0, 1))
+    publisher = net.nodes[0]
+    publisher.on_push(1, Push(net.publish(0), 2, 0))
+    assert publisher.outbox.take() == [(1, Prune("t"))]
+    publisher.on_push(1, Push(Event("t", 9, 0, 0), 1, 0))
+    assert (1, Graft((9, 0, "t"), (), 0)) in publisher.outbox.take()
 
 
 def test_an_event_is_not_pushed_to_who_published_it():

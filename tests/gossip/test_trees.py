@@ -93,9 +93,19 @@ def test_a_graft_is_for_one_direction():
 def test_a_link_that_is_gone_is_forgotten_both_ways():
     tree = fed_by(A)
     tree.take_prune(B, PEERS)
-    tree.forget(B)
+    assert tree.lose(B, {A, C}) == []
     assert B not in tree.lazy
     assert B not in tree.pruned
+    assert tree.feeder == A
+
+
+def test_a_node_that_loses_its_feeder_asks_all_that_it_has_pruned():
+    tree = fed_by(A)
+    tree.take_copy(B, False, False, PEERS)
+    tree.take_copy(C, False, False, PEERS)
+    assert tree.lose(A, {B}) == [B]
+    assert tree.feeder is None
+    assert not tree.pruned
 
 
 def test_who_was_pruned_is_asked_to_go_on_when_it_alone_brings_something():
@@ -105,10 +115,10 @@ def test_who_was_pruned_is_asked_to_go_on_when_it_alone_brings_something():
     assert tree.feeder == B
 
 
+STEPS = ["new", "copy", "nearer", "ours", "prune", "graft", "take_graft", "lose"]
 steps = st.lists(
-    st.tuples(st.sampled_from(["new", "copy", "nearer", "ours", "prune", "graft", "take_graft"]),
-              st.sampled_from(sorted(PEERS)))
-)  # fmt: skip
+    st.tuples(st.sampled_from(STEPS), st.sampled_from(sorted(PEERS))),
+)
 
 
 @given(steps)
@@ -123,6 +133,8 @@ def test_the_feeder_is_never_among_the_pruned(played):
             tree.graft(peer)
         elif what == "take_graft":
             tree.take_graft(peer)
+        elif what == "lose":
+            tree.lose(peer, PEERS)
         else:
             tree.take_copy(peer, what == "nearer", what == "ours", PEERS)
         assert tree.feeder is None or tree.is_fed(PEERS)

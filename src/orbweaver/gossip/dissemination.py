@@ -100,11 +100,15 @@ class Dissemination:
         return event
 
     def peer_up(self, peer: NodeId, interest: Interest) -> None:
+        """Called for a new neighbour, and again when its interest changed."""
+        for topic, tree in self._trees.items():
+            if not interest.mask & self._topic_mask(topic):
+                self._lose(topic, tree, peer)
         self._announcer.greet(peer, interest)
 
     def peer_down(self, peer: NodeId) -> None:
-        for tree in self._trees.values():
-            tree.forget(peer)
+        for topic, tree in self._trees.items():
+            self._lose(topic, tree, peer)
         self._announcer.forget(peer)
 
     # -- messages: `handlers` has a function for each
@@ -247,6 +251,12 @@ class Dissemination:
             self._announcer.summarise()
 
     # -- inside
+
+    def _lose(self, topic: Topic, tree: Tree, peer: NodeId) -> None:
+        """Take a peer out of the tree of a topic."""
+        for asked in tree.lose(peer, self._peers):
+            # Without numbers, only the topic of the stream counts.
+            self._outbox.send(asked, Graft((self._me, self._epoch, topic), (), 0))
 
     def _new_stream(self, key: StreamId) -> Stream:
         if len(self._streams) >= self.STREAMS_MAX:

@@ -64,14 +64,18 @@ class Pulling:
         self.wanted = Wanted()
 
     def note(self, key: StreamId, seq: int, holder: NodeId) -> bool:
-        """The holder has said, or shown, that there are events up to this number. Whether
-        anything more is to be looked for now; then `arm`."""
+        """Note that `holder` has the events of a stream up to `seq`. Return whether any of them
+        is news; then call `arm`."""
         if key[0] == self._me:
             return False
         stream = self._streams.get(key)
         window = self.PAST if stream is None else self.PULL_MAX
         now = self._outbox.now()
-        return self.wanted.note(key, stream or Stream(), seq, window, holder, now)
+        # Events can come by themselves only if a neighbour pushes.
+        tree = self._tree(key[2])
+        pushed = stream is None or tree is None or tree.is_fed(self._peers)
+        patience_ms = self.wanted.patience_ms if pushed else 0
+        return self.wanted.note(key, stream or Stream(), seq, window, holder, now, patience_ms)
 
     def arm(self) -> None:
         due = self.wanted.next_due()

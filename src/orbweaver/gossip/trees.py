@@ -86,7 +86,17 @@ class Tree:
         """Record that `peer` is asked to push to us again."""
         self.pruned.pop(peer, None)
 
-    def forget(self, peer: NodeId) -> None:
-        """Forget a link that is gone. Should the peer come again, the link is a new one."""
+    def lose(self, peer: NodeId, peers: Container[NodeId]) -> list[NodeId]:
+        """Forget a link that is gone. Should the peer come again, the link is a new one.
+
+        Return the neighbours to send a GRAFT. Without its feeder, a node asks all that it has
+        pruned. One is not enough, because it may get its events through this very node; the
+        neighbours that turn out to be too many are pruned with the next event."""
         self.lazy.pop(peer, None)
         self.pruned.pop(peer, None)
+        if self.feeder != peer:
+            return []
+        self.feeder = None
+        asked = [pruned for pruned in self.pruned if pruned in peers]
+        self.pruned.clear()
+        return asked

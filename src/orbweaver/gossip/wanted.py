@@ -52,13 +52,21 @@ class Wanted:
         """A heap of when they are due, with some that are so no longer."""
 
     def note(
-        self, key: StreamId, stream: Stream, seq: int, window: int, holder: NodeId, now: int
+        self,
+        key: StreamId,
+        stream: Stream,
+        seq: int,
+        window: int,
+        holder: NodeId,
+        now: int,
+        patience_ms: int,
     ) -> bool:
-        """The holder has said, or shown, that there are events up to this number. What is not
-        here of the last `window` is looked for; whether that is more than before."""
+        """Note that `holder` has the events of a stream up to `seq`. Those of the last `window`
+        that are missing here become due after `patience_ms`. Return whether any of them is
+        news."""
         if self._told_by.get(holder, 0) >= self.OF_PEER:
             return False
-        due, floor = now + self.patience_ms, seq - window + 1
+        due, floor = now + patience_ms, seq - window + 1
         # What this holder has shown before has been noted; there may be thousands of it.
         shown = self._shown.get(key, {}).get(holder, -1)
         for gap in stream.gaps_up_to(seq, min(window, seq - shown)):

@@ -1,0 +1,61 @@
+"""One publisher, 20 subscribers, 250 events a second: no event may miss its tree.
+
+SpiderCast still sheds links while the events flow, so trees break and have to be mended. An
+event that misses its tree arrives only when it is pulled, after the patience has run out.
+"""
+
+import pytest
+
+from orbweaver.core.params import build
+from orbweaver.gossip.wanted import Wanted
+from orbweaver.overlays.spidercast import SpiderCast
+from orbweaver.records.recorder import event_name
+from orbweaver.testing.cluster import SimCluster
+
+SUBSCRIBERS = 20
+EVENTS = 520
+FIRST = 20
+"""Events at the beginning that do not count: the publisher has no links on the topic yet."""
+PERIOD_S = 0.004
+PATIENCE_MS = 700
+"""What the patience has grown to on a machine that has been busy."""
+LATE_MS = 50
+"""No tree of these nodes is as deep, with 1 to 10 ms for each hop."""
+
+
+def latencies(seed, start_s):
+    """Return the latency of each delivery in milliseconds, in ascending order."""
+    params = build(SpiderCast.Params, {"membership": "gossip"}, "the test")
+    cluster = SimCluster(SpiderCast, params, seed)
+    cluster.join(0, [])
+    for node in range(1, SUBSCRIBERS + 1):
+        cluster.join(node, ["t"])
+    cluster.run(start_s)
+    events = []
+    for _ in range(EVENTS):
+        events.append(cluster.publish(0, "t", b"x" * 100))
+        cluster.run(PERIOD_S)
+    cluster.run(6)
+    counted = {event_name(event) for event in events[FIRST:]}
+    deliveries = cluster.recorder.records["deliveries"]
+    took = zip(deliveries["event"], deliveries["latency_ms"], strict=True)
+    return sorted(latency_ms for event, latency_ms in took if event in counted)
+
+
+@pytest.mark.parametrize(
+    ("start_s", "seed"),
+    [
+        # The feeder is shed while all other links are pruned.
+        (5, 7),
+        (5, 9),
+        (5, 11),
+        # A node asks for pushes, and is taken for a neighbour that pushes.
+        (4, 2),
+        (4, 4),
+    ],
+)
+def test_no_event_waits_for_a_pull_while_links_are_shed(start_s, seed, monkeypatch):
+    monkeypatch.setattr(Wanted, "PATIENCE_MS", PATIENCE_MS)
+    took = latencies(seed, start_s)
+    assert len(took) == (EVENTS - FIRST) * SUBSCRIBERS
+    assert took[-1] < LATE_MS
