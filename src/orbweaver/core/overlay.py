@@ -175,6 +175,12 @@ class Overlay(ABC):
         does not want to lose any lets the application wait while there are many."""
         return 0
 
+    def towards(self, topic: Topic) -> Collection[NodeId]:
+        """Return the neighbours to which an event on `topic` goes from this node, which need
+        not subscribe to it. A host that looks for missed events follows them to a subscriber.
+        An overlay in which every subscriber has a subscriber among its neighbours needs none."""
+        return ()
+
     @abstractmethod
     def links(self) -> Collection[NodeId]:
         """The peers this node counts as its neighbours now."""

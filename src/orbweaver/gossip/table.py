@@ -164,6 +164,9 @@ class TableOverlay(DispatchingOverlay):
     def backlog(self) -> int:
         return self.flood.backlog()
 
+    def towards(self, topic: Topic) -> Collection[NodeId]:
+        return self._targets(topic)
+
     def links(self) -> Collection[NodeId]:
         return self.peers.keys()
 

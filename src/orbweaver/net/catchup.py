@@ -4,12 +4,17 @@ An overlay repairs what is lost in passing. This is for more than that: a node t
 away, a part of the network that was cut off, a queue that ran over. When a link comes up,
 and now and then later, a node tells a neighbour what it has of its topics and is sent what
 the neighbour has besides. Asking only for topics of one's own interest keeps a noiseless
-overlay noiseless; and what is got this way can be had by the next who asks.
+overlay noiseless; and what is got this way can be had by the next node that asks.
+
+In Vitis and RVR a node may have no neighbour that subscribes to its topic, only relays, and
+relays keep no window. A node that is asked about a topic of others names the neighbours to
+which it would pass an event on the topic; the asker asks those, over a connection of its
+own, until it comes to a subscriber. So a relay neither keeps nor carries old events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from time import thread_time
 
@@ -17,11 +22,22 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, Event
 from orbweaver.core.seeds import pick, sample
 from orbweaver.gossip.streams import AGE_SLACK_MS
+from orbweaver.net.cards import Card
 from orbweaver.net.connection import Connection
 from orbweaver.net.eventlog import EventLog
-from orbweaver.net.frames import Answer, Ask, Position, Seals, Wanted, control_frame
+from orbweaver.net.frames import (
+    Answer,
+    Ask,
+    Cards,
+    Elsewhere,
+    Position,
+    Seals,
+    Wanted,
+    Way,
+    control_frame,
+)  # fmt: skip
 from orbweaver.net.host import Host
-from orbweaver.net.packing import tell_seal
+from orbweaver.net.packing import tell_card, tell_seal
 from orbweaver.net.seals import BatchSeal
 
 TOPICS_MAX = 500
@@ -43,6 +59,10 @@ ASK_PAUSE = 10.0
 time that the last answer took."""
 ASKED_S = 30.0
 """Answers are expected for so long."""
+WAYS_MAX = 32
+"""Nodes that one `Elsewhere` names, and that are asked because of it."""
+WAY_PAUSE_S = 2.0
+"""Seconds before a node that another one has named is asked again."""
 
 
 class CatchUp:
@@ -70,6 +90,10 @@ class CatchUp:
         """News in answer to the last question: events, and bytes of them."""
         self._telling: set[NodeId] = set()
         """Whose answers have come since we last looked."""
+        self._turns: dict[NodeId, float] = {}
+        """Link -> when it was last asked in turn."""
+        self._followed: dict[NodeId, float] = {}
+        """Node that another one has named -> when it was asked because of that."""
 
     def go_on(self) -> None:
         """Ask those again who had much to tell, once they have told it. This is looked at
@@ -81,23 +105,37 @@ class CatchUp:
                 self.ask(node)
 
     def step(self) -> None:
-        """Ask one neighbour."""
+        """Ask the neighbour that was asked least lately: each has its turn, since only one of
+        them may know the way to another subscriber."""
         now = self._now()
         for times in (self._asked, self._answered):
             for node in [n for n, at in times.items() if now - at > ASKED_S]:
                 del times[node]
                 self._got.pop(node, None)
-        links = list(self._host.links())
-        if links:
-            self.ask(pick(self._chance, links))
+        self._turns = {node: self._turns.get(node, 0.0) for node in self._host.links()}
+        if self._turns:
+            least = min(self._turns.values())
+            node = pick(self._chance, [n for n, at in self._turns.items() if at == least])
+            self._turns[node] = now
+            self.ask(node)
 
-    def ask(self, node: NodeId) -> None:
+    def receive(self, connection: Connection, message: Ask | Answer | Elsewhere) -> None:
+        if isinstance(message, Ask):
+            self.on_ask(connection, message)
+        elif isinstance(message, Answer):
+            self.on_answer(connection, message)
+        else:
+            self.on_elsewhere(connection, message)
+
+    def ask(self, node: NodeId, topics: Iterable[Topic] | None = None) -> None:
+        """Ask for what was missed of these topics, or of all."""
         peer = self._host.peers.known(node)
         if peer is None or peer.connection is None or not peer.connection.open or not self._since:
             return
         now = self._host.now()
         wanted, room = [], POSITIONS_MAX
-        for topic in sample(self._chance, list(self._since), TOPICS_MAX):
+        asked = self._since if topics is None else [t for t in topics if t in self._since]
+        for topic in sample(self._chance, list(asked), TOPICS_MAX):
             age_ms_max = now - self._since[topic] + AGE_SLACK_MS
             positions = list(self._log.positions(topic).items())
             if len(positions) > POSITIONS_MAX:
@@ -123,6 +161,7 @@ class CatchUp:
             return
         began = thread_time()
         self._write_answers(connection, message)
+        self._write_ways(connection, message)
         self._answered[peer] = now + max(ASK_S_MIN, ASK_PAUSE * (thread_time() - began))
 
     def _write_answers(self, connection: Connection, message: Ask) -> None:
@@ -142,6 +181,47 @@ class CatchUp:
                 frames += self._answer(connection, event, age_ms)
         if frames:
             connection.write(frames)
+
+    def _write_ways(self, connection: Connection, message: Ask) -> None:
+        """Name the neighbours that are nearer to the subscribers of other nodes' topics."""
+        ways: dict[NodeId, dict[Topic, None]] = {}
+        for wanted in message.wanted[:TOPICS_MAX]:
+            if wanted.topic not in self._since and wanted.topic in self._host.topics:
+                for node in self._host.overlay.towards(wanted.topic):
+                    if node != connection.peer:
+                        ways.setdefault(node, {})[wanted.topic] = None
+        chosen = sample(self._chance, list(ways), WAYS_MAX)
+        if chosen:
+            cards: list[Card] = []
+            for node in chosen:
+                tell_card(node, connection, self._host.card_of, cards)
+            named = tuple(Way(node, tuple(ways[node])) for node in chosen)
+            connection.write([control_frame(Cards(tuple(cards))), control_frame(Elsewhere(named))])
+
+    def on_elsewhere(self, connection: Connection, message: Elsewhere) -> None:
+        peer, now = connection.peer, self._now()
+        assert peer is not None
+        connection.charge(connection.upkeep, 1)
+        if peer not in self._asked:
+            connection.strike("ways that were not asked for")
+            return
+        for node in [n for n, at in self._followed.items() if now - at > WAY_PAUSE_S]:
+            del self._followed[node]
+        for way in message.ways[:WAYS_MAX]:
+            known = way.node in self._host.book and way.node != self._host.me
+            if known and way.node not in self._followed:
+                self._followed[way.node] = now
+                self._follow(way)
+
+    def _follow(self, way: Way) -> None:
+        """Ask a node that another one has named, once there is a connection."""
+        peers = self._host.peers
+        peer = peers.get(way.node)
+        if peer.connection is None:
+            peers.dial(peer)
+            if peer.dialling is not None:
+                peer.dialling.add_done_callback(lambda _: self.ask(way.node, way.topics))
+        self.ask(way.node, way.topics)
 
     def on_answer(self, connection: Connection, message: Answer) -> None:
         peer = connection.peer

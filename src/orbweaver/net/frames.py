@@ -112,9 +112,25 @@ class Answer(Control, frozen=True, tag="answer"):
     age_ms: int
 
 
-ControlMessage = Hello | Proof | Refused | Bye | Ping | Pong | Cards | Seals | Ask | Answer
+class Way(msgspec.Struct, frozen=True, array_like=True):
+    """Events on these topics go from the sender to this node, whose card has gone before."""
+
+    node: NodeId
+    topics: tuple[Topic, ...]
+
+
+class Elsewhere(Control, frozen=True, tag="elsewhere"):
+    """The answer to an `Ask` about topics to which the sender does not subscribe: these nodes
+    are nearer to a subscriber, or are one."""
+
+    ways: tuple[Way, ...]
+
+
+ControlMessage = (
+    Hello | Proof | Refused | Bye | Ping | Pong | Cards | Seals | Ask | Answer | Elsewhere
+)
 CONTROL_TYPES: tuple[type[Control], ...] = (
-    Hello, Proof, Refused, Bye, Ping, Pong, Cards, Seals, Ask, Answer,
+    Hello, Proof, Refused, Bye, Ping, Pong, Cards, Seals, Ask, Answer, Elsewhere,
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

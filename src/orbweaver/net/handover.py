@@ -17,7 +17,7 @@ from typing import cast
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier
 from orbweaver.net.connection import Connection
-from orbweaver.net.frames import Answer, Ask
+from orbweaver.net.frames import Answer, Ask, Elsewhere
 from orbweaver.net.node import NetworkNode, Receipt
 from orbweaver.net.outqueue import Parcel
 from orbweaver.net.seen import has
@@ -87,7 +87,7 @@ class Handover:
                 waiting.append((connection, number, keys))
         self._asked = waiting
 
-    def _on_control(self, connection: Connection, message: Ask | Answer) -> None:
+    def _on_control(self, connection: Connection, message: Ask | Answer | Elsewhere) -> None:
         if isinstance(message, Ask) and self._loose:
             for wanted in message.wanted:
                 for position in wanted.have:

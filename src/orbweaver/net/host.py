@@ -29,7 +29,7 @@ from orbweaver.net.cards import AddressBook, Card, make_card
 from orbweaver.net.connection import TOLD_CARDS_MAX, Connection
 from orbweaver.net.counters import Counters
 from orbweaver.net.datagrams import Datagrams, Letter
-from orbweaver.net.frames import Answer, Ask, Cards, ControlMessage, Seals
+from orbweaver.net.frames import Answer, Ask, Cards, ControlMessage, Elsewhere, Seals
 from orbweaver.net.gate import Gate
 from orbweaver.net.identity import Identity
 from orbweaver.net.limits import Bucket
@@ -93,7 +93,7 @@ class Host:
         """What the node subscribes to or publishes on."""
         self.recorder: LiveRecorder | None = None
         self.on_link: Callable[[NodeId], None] = lambda peer: None
-        self.on_control: Callable[[Connection, Ask | Answer], None] = lambda *_: None
+        self.on_control: Callable[[Connection, Ask | Answer | Elsewhere], None] = lambda *_: None
         self.on_room: Callable[[], None] = lambda: None
         self.sealer = Sealer(identity, lambda: round(time.time() * 1000))
         self.gate = Gate(settings, self.codec, self.topics, self.counters, self.receive)
@@ -284,7 +284,7 @@ class Host:
             self.gate.seals(connection, message.seals)
         elif isinstance(message, Cards):
             self._learn(connection, message.cards)
-        elif isinstance(message, Ask | Answer):
+        elif isinstance(message, Ask | Answer | Elsewhere):
             self.on_control(connection, message)
         else:
             connection.strike("out of place")

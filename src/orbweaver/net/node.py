@@ -31,7 +31,7 @@ from orbweaver.net.connection import Connection
 from orbweaver.net.counters import Counters
 from orbweaver.net.departures import drain
 from orbweaver.net.eventlog import EventLog
-from orbweaver.net.frames import Answer, Ask
+from orbweaver.net.frames import Answer, Ask, Elsewhere
 from orbweaver.net.host import Host
 from orbweaver.net.logs import default_logs
 from orbweaver.net.opening import open_identity, open_log, open_params, open_records, open_tls
@@ -324,11 +324,8 @@ class NetworkNode:
         kept = self._log.missing_of(topic, {}, age_ms_max, Subscription.BYTES_MAX, host.now())
         return [Carrier(event, 1, age) for event, age in kept if event.publisher != host.me]
 
-    def _on_control(self, connection: Connection, message: Ask | Answer) -> None:
-        if isinstance(message, Ask):
-            self._catch_up.on_ask(connection, message)
-        else:
-            self._catch_up.on_answer(connection, message)
+    def _on_control(self, connection: Connection, message: Ask | Answer | Elsewhere) -> None:
+        self._catch_up.receive(connection, message)
 
     def _catch_up_soon(self, peer: NodeId) -> None:
         asyncio.get_running_loop().call_later(CATCH_UP_S, self._catch_up.ask, peer)
