@@ -58,6 +58,24 @@ def test_lines_from_one_terminal_to_another(tmp_path: Path, join: tuple[str, ...
         assert sorted(sub.out.splitlines()) == ["drüben", "eins", "zwei"]
 
 
+def test_pub_says_that_peers_do_not_take_so_large_a_payload(tmp_path: Path) -> None:
+    options = "--listen", "127.0.0.1:0", "--subscribe", "kept", "--set", "payload_bytes_max=1000"
+    with Command(tmp_path, "node", *options, *QUICK) as node:
+        join = "--join", node.says(ADDRESS), *QUICK
+        with Command(tmp_path, "pub", "kept", "x" * 2000, *join) as pub:
+            assert pub.ends() == 2
+            assert "a payload of 2000 bytes; its peers take at most 1000" in pub.err
+
+
+def test_pub_fails_and_says_why_when_peers_decline_the_event(tmp_path: Path) -> None:
+    options = "--listen", "127.0.0.1:0", "--subscribe", "kept", "--set", "publishers={kept=[]}"
+    with Command(tmp_path, "node", *options, *QUICK) as node:
+        join = "--join", node.says(ADDRESS), *QUICK
+        with Command(tmp_path, "pub", "kept", "x", *join, "--wait", "3") as pub:
+            assert pub.ends() == 1
+            assert "did not take an event: its publisher may not publish" in pub.err
+
+
 def test_pub_that_is_interrupted_hands_over_what_it_has_read(
     tmp_path: Path, join: tuple[str, ...]
 ) -> None:

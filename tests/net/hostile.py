@@ -121,7 +121,7 @@ class Attacker:
         return self
 
     def say_hello(self, **changes: Any) -> None:
-        hello = Hello(VERSION, "orbweaver", self.overlay, self.card, os.urandom(32))
+        hello = Hello(VERSION, "orbweaver", self.overlay, self.card, os.urandom(32), 1 << 20)
         self.control(msgspec.structs.replace(hello, **changes))
 
     def prove(self, identity: Identity | None = None, nonce: bytes | None = None) -> Proof:

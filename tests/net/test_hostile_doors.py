@@ -49,7 +49,9 @@ def test_a_hello_that_stops_in_the_middle(cut: int) -> None:
     async def scenario() -> None:
         async with arena(handshake_s=0.3) as ring:
             silent, gone = [await ring.attacker().connect() for _ in range(2)]
-            hello = control_frame(Hello(VERSION, "orbweaver", "spidercast", silent.card, bytes(32)))
+            hello = control_frame(
+                Hello(VERSION, "orbweaver", "spidercast", silent.card, bytes(32), 1)
+            )
             silent.raw(hello[:cut])
             gone.raw(hello[:cut])
             gone.writer.transport.abort()

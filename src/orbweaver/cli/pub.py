@@ -100,11 +100,18 @@ async def _pub(settings: Settings, topic: str, message: str, wait: float, linger
 
 def _report(node: NetworkNode, handover: Handover, topic: str, count: int, wait: float) -> None:
     peers = len(handover.takers)
+    declined = "; ".join(
+        f"peer {peer} did not take an event: {why}" for peer, why in node.declined().items()
+    )
     if not handover.loose:
         err.print(f"{_many(count, 'event')} to {_many(peers, 'neighbour')}")
+        if declined:
+            err.print(declined)
         return
     refused = "; ".join(f"{address}: {why}" for address, why in node.unanswered().items())
-    if peers or not refused:
+    if declined:
+        reason = declined
+    elif peers or not refused:
         reason = f"does anybody subscribe to {topic}?"
     else:
         reason = f"nobody lets us in ({refused})"

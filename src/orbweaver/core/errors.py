@@ -14,6 +14,19 @@ class UsageError(OrbweaverError):
     """The caller, a file or an option is wrong; the message says what to change."""
 
 
+class PayloadTooLarge(UsageError):
+    """A payload is larger than this node sends, or than any of its peers takes. `size` and
+    `size_max` are bytes."""
+
+    def __init__(self, size: int, size_max: int, whose: str) -> None:
+        super().__init__(
+            f"a payload of {size} bytes; {whose} at most {size_max} (payload_bytes_max): "
+            "publish less at once, or raise payload_bytes_max at all nodes"
+        )
+        self.size = size
+        self.size_max = size_max
+
+
 LAB = "the lab install: pip install '.[lab]' in the repository"
 """What a lean install lacks, for the errors of those who need it."""
 

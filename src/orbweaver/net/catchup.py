@@ -247,6 +247,8 @@ class CatchUp:
             self._got[peer] = (events + 1, size + len(message.payload))
 
     def _answer(self, connection: Connection, event: Event, age_ms: int) -> list[bytes]:
+        if len(event.payload) > connection.payload_bytes_max:
+            return []
         self._host.outgoing.departures.written((event,))
         frames = []
         name = b""

@@ -94,6 +94,8 @@ class Connection(asyncio.Protocol):
         self.peer: NodeId | None = None
         """Whose it is, once that is proven."""
         self.card: Card | None = None
+        self.payload_bytes_max = owner.settings.payload_bytes_max
+        """Largest payload that both ends take, once the far end has said hello."""
         self.open = False
         self.greeting: asyncio.Task[None] | None = None
         """While it is being accepted."""
@@ -342,6 +344,7 @@ class Connection(asyncio.Protocol):
         assert self._transport is not None
         self.say(self._words.answer(hello, self._transport.get_extra_info("ssl_object")))
         self.card = hello.card
+        self.payload_bytes_max = min(self.payload_bytes_max, hello.payload_bytes_max)
 
     def _on_proof(self, proof: Proof) -> None:
         assert self.card is not None

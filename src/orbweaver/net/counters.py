@@ -21,6 +21,8 @@ class Counters:
     relayed: int = _counter("copies of events received without interest in their topic")
     missed: int = _counter("events that a slow subscriber of ours did not take in time")
 
+    declined: int = _counter("events that a peer did not take: too large for it, or not allowed")
+
     messages_in: int = _counter("overlay messages received")
     messages_out: int = _counter("overlay messages sent")
     bytes_in: int = _counter("bytes received over TCP")

@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from orbweaver.core.errors import NotDrained
-from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.ids import Topic
 from orbweaver.core.messages import Event
+from orbweaver.net.frames import EventId
 
 if TYPE_CHECKING:
     from orbweaver.net.eventlog import EventLog
@@ -26,9 +27,6 @@ LOOK_S = 0.01
 """Seconds between two looks at what is still here."""
 LOST_S = 1.0
 """Seconds between two looks at whether what is unsent can still be had from the window."""
-
-EventId = tuple[NodeId, int, Topic, int]
-"""(publisher, epoch, topic, sequence number)"""
 
 
 def event_id(event: Event) -> EventId:

@@ -19,7 +19,7 @@ from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.net.cards import Card
 
-VERSION = 2
+VERSION = 3
 CONTROL, MESSAGES = 0, 1
 HEADER = 5
 """Bytes before the body."""
@@ -40,6 +40,8 @@ class Hello(Control, frozen=True, tag="hello"):
     overlay: str
     card: Card
     nonce: bytes
+    payload_bytes_max: int
+    """Largest payload that the sender takes; its peers send it no larger one."""
 
 
 class Proof(Control, frozen=True, tag="proof"):
@@ -76,6 +78,18 @@ class Seals(Control, frozen=True, tag="seals"):
     """Signatures of the events that follow."""
 
     seals: tuple[bytes, ...]
+
+
+EventId = tuple[NodeId, int, Topic, int]
+"""(publisher, epoch, topic, sequence number)"""
+
+
+class Declined(Control, frozen=True, tag="declined"):
+    """Events of yours that I do not take, and why. Only said to their publisher: whoever else
+    brought them can do nothing about it."""
+
+    reason: str
+    events: tuple[EventId, ...]
 
 
 class Position(msgspec.Struct, frozen=True, array_like=True):
@@ -127,10 +141,22 @@ class Elsewhere(Control, frozen=True, tag="elsewhere"):
 
 
 ControlMessage = (
-    Hello | Proof | Refused | Bye | Ping | Pong | Cards | Seals | Ask | Answer | Elsewhere
+    Hello
+    | Proof
+    | Refused
+    | Bye
+    | Ping
+    | Pong
+    | Cards
+    | Seals
+    | Ask
+    | Answer
+    | Elsewhere
+    | Declined
 )
 CONTROL_TYPES: tuple[type[Control], ...] = (
     Hello, Proof, Refused, Bye, Ping, Pong, Cards, Seals, Ask, Answer, Elsewhere,
+    Declined,
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from time import thread_time
+from typing import NamedTuple
 
 import structlog
 
@@ -24,6 +25,7 @@ from orbweaver.core.messages import Carrier, Codec, Event, Message
 from orbweaver.core.topics import TopicTable
 from orbweaver.net.connection import KEPT_SEALS_MAX, UPKEEP_BURST, Connection
 from orbweaver.net.counters import Counters
+from orbweaver.net.frames import Declined, EventId
 from orbweaver.net.limits import Bucket, Sparing
 from orbweaver.net.seals import BatchSeal, SealChecker
 from orbweaver.net.settings import Settings
@@ -38,7 +40,19 @@ TOPICS_PER_S = 100.0
 """New names of topics that are remembered in a second, from everybody together, once a
 quarter of the table has been filled at leisure."""
 
+DECLINED_MAX = 256
+"""Events named in one `Declined`."""
+SAID_MAX = 1024
+"""Pairs of a peer and a reason that have been logged and are not again."""
+
 log = structlog.get_logger()
+
+
+class Fault(NamedTuple):
+    """Why an event is not let in, and whether its sender must have known."""
+
+    reason: str
+    blame: bool
 
 
 class Gate:
@@ -63,6 +77,8 @@ class Gate:
         self._new_topics = Bucket(TOPICS_PER_S, settings.topics_max / 4, 0.0)
         self._replay_ms = round(1000 * settings.replay_s)
         self._upkeep_max = UPKEEP_BURST * settings.upkeep_per_s
+        self._said: dict[tuple[NodeId | None, str], None] = {}
+        """What has been logged of whom."""
         self._allowed = _read_allowed(settings.publishers)
 
     def messages(self, connection: Connection, body: memoryview, now: float) -> int:
@@ -78,15 +94,18 @@ class Gate:
         upkeep, spent = 0, 0.0
         events: list[Message] = []
         """Sound, and not yet inside: all that follow each other go in together."""
+        declined: dict[str, list[EventId]] = {}
+        """The peer's own events that are not let in, by reason."""
         for message in messages:
             if message.carries:
                 carrier: Carrier = message  # type: ignore[assignment]
-                wrong = self.wrong_with(carrier.event, carrier.hops, carrier.age_ms)
-                if wrong is None:
+                fault = self._fault_of(carrier.event, carrier.hops, carrier.age_ms)
+                if fault is None:
                     events.append(carrier)
                     continue
-                if wrong:
-                    connection.strike(wrong)
+                if carrier.event.publisher == connection.peer:
+                    declined.setdefault(fault.reason, []).append(_id(carrier.event))
+                self._note_fault(connection, fault)
             else:
                 if events:
                     self._let_in(connection, events)
@@ -100,6 +119,8 @@ class Gate:
                 break
         if events:
             self._let_in(connection, events)
+        if declined:
+            self._decline(connection, declined)
         self._charge(connection, body, messages, upkeep, spent, now)
         return len(messages)
 
@@ -109,6 +130,26 @@ class Gate:
             self.inside(connection.peer, messages)
         except Exception as error:
             self._blame(connection, messages[0], error)
+
+    def _note_fault(self, connection: Connection, fault: Fault) -> None:
+        """Log a reason once for each peer, not once for each event."""
+        if fault.blame:
+            connection.strike(fault.reason)
+            return
+        said = (connection.peer, fault.reason)
+        if said not in self._said:
+            self._said[said] = None
+            if len(self._said) > SAID_MAX:
+                del self._said[next(iter(self._said))]
+            self.complaints.warning(
+                "events not taken", peer=f"{connection.peer:016x}", reason=fault.reason
+            )
+
+    def _decline(self, connection: Connection, declined: dict[str, list[EventId]]) -> None:
+        if connection.paused_since is None:  # else what is said to it would pile up
+            for reason, events in declined.items():
+                for at in range(0, len(events), DECLINED_MAX):
+                    connection.say(Declined(reason, tuple(events[at : at + DECLINED_MAX])))
 
     def _weave(self, connection: Connection, message: Message, count: int) -> float:
         """A message of upkeep, so many of its frame; and the time that it took."""
@@ -190,31 +231,38 @@ class Gate:
     def wrong_with(self, event: Event, hops: int, age_ms: int) -> str | None:
         """Why an event is not let in; empty if its sender is not to blame for it, and None if
         it is let in."""
+        fault = self._fault_of(event, hops, age_ms)
+        return None if fault is None else fault.reason if fault.blame else ""
+
+    def _fault_of(self, event: Event, hops: int, age_ms: int) -> Fault | None:
+        """Why an event is not let in, or None if it is."""
         if not (0 < hops <= HOPS_MAX and 0 <= age_ms <= AGE_MS_MAX and event.seq >= 0):
             self._counters.bad_messages += 1
             passed_on = 0 < hops <= HOPS_MAX + 1 and 0 <= age_ms <= 2 * AGE_MS_MAX
-            return "" if passed_on and event.seq >= 0 else "an event with impossible numbers"
+            return Fault("an event with impossible numbers", not (passed_on and event.seq >= 0))
         if len(event.payload) > self._settings.payload_bytes_max:
             self._counters.bad_messages += 1
-            return ""  # it may be set otherwise there
+            limit = self._settings.payload_bytes_max
+            return Fault(f"a payload of more than payload_bytes_max={limit} bytes", False)
         if self._sign:
             seal = event.seal
             if not isinstance(seal, BatchSeal) or not seal.covers(event):
                 self._counters.forged += 1
-                return "an event that its publisher did not sign"
+                return Fault("an event that its publisher did not sign", True)
             off_ms = abs(time.time() * 1000 - seal.time_ms)
             if off_ms > self._replay_ms:
                 self._counters.replayed += 1
-                return "an event from another time" if off_ms > 2 * self._replay_ms else ""
+                return Fault("an event from another time", off_ms > 2 * self._replay_ms)
         if event.topic not in self._topics:
             try:
                 check_topic(event.topic)
             except UsageError as error:
                 self._counters.bad_messages += 1
-                return str(error)
+                return Fault(str(error), True)
         if self._allowed and not self.may_publish(event.publisher, event.topic):
             self._counters.not_allowed += 1
-            return ""  # it may have another list, for now
+            # The sender may have another list, for now.
+            return Fault("its publisher may not publish on its topic", False)
         return None
 
     def seals(self, connection: Connection, seals: tuple[bytes, ...]) -> None:
@@ -247,6 +295,10 @@ class Gate:
                 if allowed is not None:
                     break
         return allowed is None or node in allowed
+
+
+def _id(event: Event) -> EventId:
+    return (event.publisher, event.epoch, event.topic, event.seq)
 
 
 def _read_allowed(publishers: Mapping[str, list[str]]) -> dict[str, frozenset[NodeId]]:

@@ -17,7 +17,7 @@ from typing import cast
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier
 from orbweaver.net.connection import Connection
-from orbweaver.net.frames import Answer, Ask, Elsewhere
+from orbweaver.net.frames import Answer, Ask, Declined, Elsewhere
 from orbweaver.net.node import NetworkNode, Receipt
 from orbweaver.net.outqueue import Parcel
 from orbweaver.net.seen import has
@@ -41,7 +41,10 @@ class Handover:
         """What was written, and the number of the sign of life asked for after it."""
         self.takers: set[NodeId] = set()
         """Neighbours that have read an event of ours."""
+        self._declined: set[tuple[Connection, Key]] = set()
+        """Loose events that were written to a connection and not taken there."""
         self._control = host.on_control
+        host.on_declined = self._on_declined
         host.on_control = self._on_control
         host.outgoing.on_written = self._on_written
 
@@ -82,7 +85,8 @@ class Handover:
         waiting = []
         for connection, number, keys in self._asked:
             if connection.pongs >= number:
-                self._taken(connection, keys)
+                taken = [key for key in keys if (connection, key) not in self._declined]
+                self._taken(connection, taken)
             elif connection.open:
                 waiting.append((connection, number, keys))
         self._asked = waiting
@@ -99,6 +103,13 @@ class Handover:
                         ]
                         self._taken(connection, held)
         self._control(connection, message)
+
+    def _on_declined(self, connection: Connection, message: Declined) -> None:
+        # It comes before the sign of life that was asked for after the events.
+        for publisher, epoch, topic, seq in message.events:
+            ours = (publisher, epoch) == (self._host.me, self._epoch)
+            if ours and (topic, seq) in self._loose:
+                self._declined.add((connection, (topic, seq)))
 
     def _taken(self, connection: Connection, keys: list[Key]) -> None:
         for key in keys:

@@ -34,7 +34,10 @@ class Handshake:
 
     def hello(self) -> Hello:
         settings = self._settings
-        return Hello(VERSION, settings.cluster, settings.overlay, self._card, self._nonce)
+        return Hello(
+            VERSION, settings.cluster, settings.overlay, self._card, self._nonce,
+            settings.payload_bytes_max,
+        )  # fmt: skip
 
     def check_terms(self, hello: Hello) -> None:
         """What costs nothing to check: whether the two can understand each other at all."""

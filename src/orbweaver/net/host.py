@@ -29,8 +29,8 @@ from orbweaver.net.cards import AddressBook, Card, make_card
 from orbweaver.net.connection import TOLD_CARDS_MAX, Connection
 from orbweaver.net.counters import Counters
 from orbweaver.net.datagrams import Datagrams, Letter
-from orbweaver.net.frames import Answer, Ask, Cards, ControlMessage, Elsewhere, Seals
-from orbweaver.net.gate import Gate
+from orbweaver.net.frames import Answer, Ask, Cards, ControlMessage, Declined, Elsewhere, Seals
+from orbweaver.net.gate import DECLINED_MAX, Gate
 from orbweaver.net.identity import Identity
 from orbweaver.net.limits import Bucket
 from orbweaver.net.listener import Listener
@@ -47,6 +47,10 @@ crowded. So who sends to us is slowed down before we have to drop, but never sto
 slow neighbour of ours."""
 REST_S, PACKED_REST_S = 0.02, 0.5
 """Time for a frame then."""
+DECLINES_MAX = 256
+"""Peers of which it is remembered why they took no events."""
+REASON_MAX = 200
+"""Characters of such a reason."""
 CARDS_PER_S = 500.0
 """Contact cards out of datagrams that are checked in a second: each costs a signature."""
 
@@ -94,6 +98,9 @@ class Host:
         self.recorder: LiveRecorder | None = None
         self.on_link: Callable[[NodeId], None] = lambda peer: None
         self.on_control: Callable[[Connection, Ask | Answer | Elsewhere], None] = lambda *_: None
+        self.on_declined: Callable[[Connection, Declined], None] = lambda *_: None
+        self.declines: dict[NodeId, str] = {}
+        """Why peers did not take events, the last reason of each."""
         self.on_room: Callable[[], None] = lambda: None
         self.sealer = Sealer(identity, lambda: round(time.time() * 1000))
         self.gate = Gate(settings, self.codec, self.topics, self.counters, self.receive)
@@ -286,11 +293,29 @@ class Host:
             self._learn(connection, message.cards)
         elif isinstance(message, Ask | Answer | Elsewhere):
             self.on_control(connection, message)
+        elif isinstance(message, Declined):
+            connection.charge(connection.upkeep, max(1, len(message.events) / DECLINED_MAX))
+            assert connection.peer is not None
+            reason = "".join(filter(str.isprintable, message.reason[:REASON_MAX]))
+            self.note_declined(connection.peer, reason, len(message.events))
+            self.on_declined(connection, message)
         else:
             connection.strike("out of place")
 
     def links(self) -> Collection[NodeId]:
         return self.overlay.links() if self.running else ()
+
+    def note_declined(self, peer: NodeId, reason: str, events: int) -> None:
+        """A peer does not take this many events. It is logged once for each peer and reason."""
+        self.counters.declined += events
+        if self.declines.get(peer) != reason:
+            self.declines.pop(peer, None)
+            self.declines[peer] = reason
+            if len(self.declines) > DECLINES_MAX:
+                del self.declines[next(iter(self.declines))]
+            self.gate.complaints.warning(
+                "peer does not take events", peer=f"{peer:016x}", reason=reason
+            )
 
     # -- inside
 
@@ -348,7 +373,7 @@ class Host:
             self.book.learn(card, source)
 
     def _ready(self, peer: Peer) -> None:
-        self.outgoing.write(peer)
+        self.outgoing.ready(peer)
 
     def _lose(self, node: NodeId) -> None:
         if self.running:

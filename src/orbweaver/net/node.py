@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import structlog
 
-from orbweaver.core.errors import ProtocolError, UsageError
+from orbweaver.core.errors import PayloadTooLarge, ProtocolError, UsageError
 from orbweaver.core.ids import NodeId, Topic, check_topic
 from orbweaver.core.messages import INTEREST_BYTES_MAX, Carrier, names_size
 from orbweaver.core.overlay import Overlay
@@ -205,7 +205,8 @@ class NetworkNode:
 
     async def publish(self, topic: Topic, payload: bytes | bytearray | memoryview | str) -> Receipt:
         """Publish, and say to how many neighbours it went. Waits while queues are full,
-        unless the node was told to drop instead."""
+        unless the node was told to drop instead. Raises `PayloadTooLarge` for a payload larger
+        than `payload_bytes_max` of this node, or of all peers that it is connected with."""
         host = self._running()
         if isinstance(payload, str):
             payload = payload.encode()
@@ -214,10 +215,9 @@ class NetworkNode:
         elif not isinstance(payload, bytes):
             raise UsageError(f"a payload is bytes or text, not {type(payload).__name__}")
         if len(payload) > self.settings.payload_bytes_max:
-            raise UsageError(
-                f"a payload of {len(payload)} bytes; at most {self.settings.payload_bytes_max} "
-                "are sent (payload_bytes_max)"
-            )
+            raise PayloadTooLarge(len(payload), self.settings.payload_bytes_max, "this node sends")
+        if len(payload) > host.peers.payload_most:
+            raise PayloadTooLarge(len(payload), host.peers.payload_most, "its peers take")
         if topic not in host.interest:
             self._check_interest(host, topic)
             host.interest[topic] = None
@@ -261,6 +261,10 @@ class NetworkNode:
     def unanswered(self) -> dict[str, str]:
         """The addresses to join that let nobody in when last asked, and why."""
         return dict(self._bootstrap.unanswered)
+
+    def declined(self) -> dict[str, str]:
+        """The peers that did not take events, by id, and the last reason that each had."""
+        return {id_text(peer): why for peer, why in self._running().declines.items()}
 
     def status(self) -> Status:
         host = self._running()

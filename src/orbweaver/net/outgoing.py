@@ -54,9 +54,15 @@ class Outgoing:
         parcel = self._last
         if parcel.message is not message:
             parcel = self._last = wrap(message)
+        peers = self._host.peers
+        peer = peers.get(to)
+        if parcel.size > peers.payload_least and peer.connection is not None:
+            limit = peer.connection.payload_bytes_max
+            if parcel.size > limit:
+                self._host.note_declined(to, _too_large(limit), 1)
+                return
         if message.carries or message.announces:
             self.reach += 1
-        peer = self._host.peers.get(to)
         peer.queue.put(parcel, self._queue_messages, self._queue_bytes, self._host.counters)
         self._dirty[peer] = None
         if not self._flush_due:
@@ -76,6 +82,15 @@ class Outgoing:
         self._host.sealer.close()
         for peer in dirty:
             self.write(peer)
+
+    def ready(self, peer: Peer) -> None:
+        """There is a connection to write to. What has waited for it may be too large for the
+        peer, which has only now said what it takes."""
+        assert peer.connection is not None
+        limit = peer.connection.payload_bytes_max
+        if dropped := peer.queue.drop_larger(limit):
+            self._host.note_declined(peer.node, _too_large(limit), dropped)
+        self.write(peer)
 
     def write(self, peer: Peer) -> None:
         """As much of what waits for a peer as it takes now."""
@@ -181,3 +196,7 @@ class Outgoing:
             host.gate.complaints.exception("message cannot be sent", kind=type(message).__name__)
         host.counters.dropped_control += 1
         return b""
+
+
+def _too_large(size_max: int) -> str:
+    return f"a payload of more than its payload_bytes_max={size_max}"

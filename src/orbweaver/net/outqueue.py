@@ -97,6 +97,16 @@ class OutQueue:
         self.data.clear()
         self.bytes = 0
 
+    def drop_larger(self, size_max: int) -> int:
+        """Drop events with a payload of more than so many bytes, and return how many."""
+        kept = [parcel for parcel in self.data if parcel.size <= size_max]
+        dropped = len(self.data) - len(kept)
+        if dropped:
+            self.passed += dropped
+            self.data = deque(kept)
+            self.bytes = sum(parcel.size for parcel in kept)
+        return dropped
+
     def take(self, bytes_max: int, encode: Callable[[Message], bytes]) -> list[Parcel]:
         """What to write next, encoded: control, then data, up to about so many bytes. What
         `encode` makes nothing of is left out."""

@@ -91,6 +91,8 @@ class Peers:
         self._closing = False
         self._loop = asyncio.get_running_loop()
         self.doubts = Doubts()
+        self.payload_least = self.payload_most = owner.settings.payload_bytes_max
+        """Largest payload that every peer takes, and that some peer does."""
         self._lines = (asyncio.Semaphore(CALLS_MAX), asyncio.Semaphore(CALLS_MAX))
         self._waiting = 0
         self._greetings = Bucket(GREET_PER_S, GREET_PER_S, self._loop.time())
@@ -201,6 +203,7 @@ class Peers:
 
     def opened(self, connection: Connection) -> None:
         assert connection.peer is not None
+        self._note_limits()
         peer = self.get(connection.peer)
         self._absences.end(peer.node)
         rival = peer.connection
@@ -217,6 +220,7 @@ class Peers:
 
     def closed(self, connection: Connection) -> None:
         self._all.pop(connection, None)
+        self._note_limits()
         peer = self._peers.get(connection.peer) if connection.peer is not None else None
         if peer is None or peer.connection is not connection:
             return
@@ -229,6 +233,11 @@ class Peers:
             if peer.short:  # so that it is not called anew for the next message to it
                 self._absences.add(peer.node, self._loop.time())
             del self._peers[peer.node]
+
+    def _note_limits(self) -> None:
+        own = self._owner.settings.payload_bytes_max
+        limits = [known.payload_bytes_max for known in self._all if known.open] or [own]
+        self.payload_least, self.payload_most = min(limits), max(limits)
 
     # -- peers
 
