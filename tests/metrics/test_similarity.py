@@ -1,4 +1,4 @@
-"""tdi(d) against the definition, written out."""
+"""tdi(d) against the definition, written out; and how alike linked nodes are."""
 
 import math
 
@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orbweaver.metrics.similarity import top_intersection
+from orbweaver.metrics.similarity import link_utility, top_intersection
+from orbweaver.metrics.snapshot import from_graph
 
 
 def naive(interests: list[set[str]], d: int) -> float:
@@ -49,3 +50,12 @@ def test_tdi_is_the_naive_one(interests: list[set[str]], d: int) -> None:
 )
 def test_tdi_by_hand(interests: list[set[str]], d: int, percent: float) -> None:
     assert top_intersection(interests, d) == pytest.approx(percent)
+
+
+def test_the_utility_of_links_is_the_papers() -> None:
+    """Vitis III-A2: 1/4 for {A, B, C} and {C, D}, and 1/3 for {C, D} and {C, ..., H}."""
+    interests = {0: set("ABC"), 1: set("CD"), 2: set("CDEFGH"), 3: set()}
+    assert link_utility(from_graph(interests, [(0, 1)])) == 1 / 4
+    assert link_utility(from_graph(interests, [(0, 1), (1, 2)])) == pytest.approx(7 / 24)
+    assert link_utility(from_graph(interests, [(0, 1), (2, 3)])) == 1 / 8
+    assert math.isnan(link_utility(from_graph(interests, [])))

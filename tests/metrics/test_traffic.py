@@ -132,6 +132,6 @@ def test_notices_are_another_reading_of_overhead() -> None:
     assert overhead_by_node(records) == [0.5, 0.0]
     assert overhead_by_node(records, notices=True) == [0.2, 0.0]
     assert traffic_overhead(records, notices=True) == 0.1
-    assert (burdened(records), burdened(records, above=0.5)) == (0.5, 0.0)
+    assert (burdened(records), burdened(records, notices=True)) == (0.5, 0.0)
     assert math.isnan(burdened(Recorder().finish(0)))
     assert overhead_histogram(records) == {0: 1, 5: 1}

@@ -1,7 +1,9 @@
-"""tdi(d): how alike interests are (SpiderCast 3.4).
+"""How alike interests are: those of a node and the nodes most like it, and those of nodes
+that are linked.
 
-The intersection of two nodes is the number of shared topics over the smaller of the two
-subscriptions, in percent; a node's tdi is the mean over the d nodes with the highest.
+tdi(d) (SpiderCast 3.4): the intersection of two nodes is the number of shared topics over the
+smaller of the two subscriptions, in percent; a node's tdi is the mean over the d nodes with the
+highest.
 """
 
 from __future__ import annotations
@@ -10,6 +12,15 @@ from collections.abc import Collection, Sequence
 
 from orbweaver.core.bitplanes import at_count, count_planes
 from orbweaver.metrics.averages import mean
+from orbweaver.metrics.snapshot import Snapshot
+
+
+def link_utility(overlay: Snapshot) -> float:
+    """Return the utility of Vitis' equation 1 at uniform rates, mean over all links: the topics
+    that two linked nodes share, over those that either of them wants."""
+    interests = overlay.interests
+    pairs = [(interests[a], interests[b]) for a, b in overlay.edges()]
+    return mean([len(a & b) / len(a | b) if a or b else 0.0 for a, b in pairs])
 
 
 def top_intersection(interests: Sequence[Collection[str]], d: int) -> float:

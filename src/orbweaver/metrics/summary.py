@@ -13,7 +13,7 @@ from orbweaver.metrics import rendezvous, traffic
 from orbweaver.metrics.averages import interval95, mean, plain
 from orbweaver.metrics.degree import degrees
 from orbweaver.metrics.deliveries import deliveries
-from orbweaver.metrics.similarity import top_intersection
+from orbweaver.metrics.similarity import link_utility, top_intersection
 from orbweaver.metrics.snapshot import Snapshot
 from orbweaver.metrics.topics import TopicShape, shapes
 from orbweaver.records import Records
@@ -30,6 +30,8 @@ MEANING = {
     "diameter_max": "largest distance between two nodes of a topic, through that topic",
     "diameter_mean": "mean over the topics of the largest distance",
     "distance_mean": "mean distance between two nodes of a topic",
+    "link_utility": "topics that two linked nodes share, over those that either wants, mean over "
+    "links",
     "tdi": "overlap with the d most similar nodes in percent, mean (where d is given)",
     "converged_ms": "time of the last change of a link before the first publication",
     "publications": "events published",
@@ -46,6 +48,7 @@ MEANING = {
     "traffic_overhead": "share of uninteresting copies that a node gets, mean over nodes",
     "traffic_overhead_notices": "the same if every notice of an event were a copy of it",
     "burdened": "share of nodes with an overhead above 20 %",
+    "burdened_notices": "the same if every notice of an event were a copy of it",
     "clusters_per_topic": "connected components of a topic, mean",
     "gateways_per_topic": "nodes that lead a cluster to the topic's place, mean (Vitis)",
     "relays_per_topic": "nodes that pass a topic on without interest in it, mean (Vitis, RVR)",
@@ -58,8 +61,9 @@ MEANING = {
 
 
 def overlay_metrics(overlay: Snapshot, with_distances: bool = True) -> dict[str, Any]:
-    """Metrics of the graph alone."""
-    return graph_metrics(degrees(overlay), shapes(overlay, with_distances), with_distances)
+    """Metrics of the graph and the interests of its nodes."""
+    found = graph_metrics(degrees(overlay), shapes(overlay, with_distances), with_distances)
+    return found | {"link_utility": link_utility(overlay)}
 
 
 def graph_metrics(
@@ -125,6 +129,7 @@ def summarise(
         "traffic_overhead": traffic.traffic_overhead(records),
         "traffic_overhead_notices": traffic.traffic_overhead(records, notices=True),
         "burdened": traffic.burdened(records),
+        "burdened_notices": traffic.burdened(records, notices=True),
         "clusters_per_topic": metrics["components"] / (metrics["topics"] or math.nan),
         "gateways_per_topic": rendezvous.per_topic(records, overlay, "gateway_of"),
         "relays_per_topic": rendezvous.per_topic(records, overlay, "relay_of"),

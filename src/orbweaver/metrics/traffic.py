@@ -33,10 +33,14 @@ def overhead_histogram(records: Records) -> dict[int, int]:
     return dict(sorted(tenths.items()))
 
 
-def burdened(records: Records, above: float = 0.2) -> float:
-    """The share of nodes with more overhead than so much."""
-    found = overhead_by_node(records)
-    return sum(share > above for share in found) / len(found) if found else math.nan
+BURDENED = 0.2
+"""Share of uninteresting copies above which a node counts as burdened."""
+
+
+def burdened(records: Records, notices: bool = False) -> float:
+    """Return the share of nodes with an overhead above `BURDENED`."""
+    found = overhead_by_node(records, notices)
+    return sum(share > BURDENED for share in found) / len(found) if found else math.nan
 
 
 def sent(records: Records, start_ms: int = 0, end_ms: int | None = None) -> dict[str, int]:
