@@ -38,8 +38,8 @@ class Series(msgspec.Struct, frozen=True):
         return ", ".join(f"{x:g}" for x in self.results)
 
     def values(self, metric: str) -> list[list[float]]:
-        """At each x, those of the seeds that have any."""
-        found = ([r.metrics[metric] for r in rs] for rs in self.results.values())
+        """At each x, those of the seeds that have any. Kept results may be older than a metric."""
+        found = ([r.metrics.get(metric) for r in rs] for rs in self.results.values())
         return [[value for value in values if value is not None] for values in found]
 
     def means(self, metric: str) -> list[float]:

@@ -17,6 +17,7 @@ COLUMNS = {
     "delay_ms_mean": ("ms", 0),
     "degree_mean": ("degree", 2),
     "degree_max": ("max degree", 0),
+    "link_utility": ("utility", 4),
     "clusters_per_topic": ("clusters", 2),
     "gateways_per_topic": ("gateways", 2),
     "relays_per_topic": ("relays", 2),

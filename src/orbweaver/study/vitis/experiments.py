@@ -44,6 +44,8 @@ class Scale:
     rates: tuple[float, ...]
     sizes: tuple[int, ...]
     warmup_ms: int
+    settle_ms: int
+    """The warm-up where friends are what is measured: they have to have stopped changing."""
     events: int
     """Published: enough for some twenty on the topics of each node, whose own share of overhead
     would otherwise be a matter of chance."""
@@ -86,6 +88,7 @@ SCALES = {
         rates=(0.3, 1.0, 3.0),
         sizes=(125, 250, 500),
         warmup_ms=30_000,
+        settle_ms=40_000,
         events=500,
         sampled=500,
         churn_ms=120_000,
@@ -103,6 +106,7 @@ SCALES = {
         rates=(0.3, 1.0, 3.0),
         sizes=(500, 1000, 2000),
         warmup_ms=30_000,
+        settle_ms=50_000,
         events=500,
         sampled=2000,
         churn_ms=400_000,
@@ -120,6 +124,7 @@ SCALES = {
         rates=(0.3, 1.0, 3.0),
         sizes=(2500, 5000, 10_000),
         warmup_ms=30_000,
+        settle_ms=120_000,
         events=2000,
         sampled=10_000,
         churn_ms=900_000,
@@ -137,6 +142,8 @@ EVENING_MS = 69_000_000
 """Where it is begun: after 19 h, when 360 peers are up, on the way to 800."""
 EVERY_MS = 1
 """Between publications, where nothing depends on it."""
+SETTLED_MS = 10_000
+"""How long before the first publication utility must not change any more (V2): ten cycles."""
 PATIENCE_MS = 10_000
 """After a join, before a node is owed events (IV-E and IV-F)."""
 
@@ -168,9 +175,24 @@ Experiment = Callable[[Scale, Path], list[Scenario]]
 def friends(pattern: str) -> Experiment:
     """IV-B: the table has its size, and what is no friend is a long link."""
     return lambda scale, traces: [
-        scenario(scale, f"friends {pattern}", x, "vitis", pattern, long_links=TABLE - 2 - x)
+        _settled(
+            scale,
+            scenario(scale, f"friends {pattern}", x, "vitis", pattern, long_links=TABLE - 2 - x),
+        )
         for x in scale.friends
     ]
+
+
+def friendless(scale: Scale, traces: Path) -> list[Scenario]:
+    """IV-B: RVR after as long a warm-up, to set beside."""
+    return [_settled(scale, scenario(scale, "friends rvr", 0, "rvr"))]
+
+
+def _settled(scale: Scale, made: Scenario) -> Scenario:
+    """Measured late, and looked at before, so that it can be told whether friends still change."""
+    looks = (scale.settle_ms - SETTLED_MS,)
+    run = replace(made.run, warmup_ms=scale.settle_ms, snapshots_ms=looks)
+    return replace(made, run=run)
 
 
 def tables(label: str, overlay: str, pattern: str) -> Experiment:
@@ -223,14 +245,16 @@ def _followers(scale: Scale, traces: Path, name: str, overlay: str, **params: An
     )
 
 
-def churn(overlay: str) -> Experiment:
-    """IV-F: peers of a streaming system come and go, and a crowd comes. Nobody says that it
-    goes: that a node has left is told by its silence (III-D)."""
+def churn(overlay: str, repair: bool) -> Experiment:
+    """IV-F: peers of a streaming system come and go, and a crowd comes. No peer says that it
+    goes: that a node has left is told by its silence (III-D). Without `repair` events are
+    delivered as in the paper: each peer is told once and asked once."""
 
     def made(scale: Scale, traces: Path) -> list[Scenario]:
         # Some 500 of the peers are up at a time: as many topics as for a network that small.
         small = SCALES["quick"]
-        base = scenario(small, f"churn {overlay}", scale.crowd, overlay)
+        name = f"churn {overlay}" if repair else f"churn {overlay} once"
+        base = scenario(small, name, scale.crowd, overlay, repair=repair)
         every_ms = 200
         return [
             replace(
@@ -276,6 +300,7 @@ def readings(scale: Scale, traces: Path) -> list[Scenario]:
 PATTERNS = ("random", "low", "high")
 EXPERIMENTS: dict[str, Experiment] = {
     **{f"friends {pattern}": friends(pattern) for pattern in PATTERNS},
+    "friends rvr": friendless,
     **{f"table {pattern}": tables(pattern, "vitis", pattern) for pattern in PATTERNS},
     "table rvr": tables("rvr", "rvr", "random"),
     **{f"rates {pattern}": rates(pattern, "vitis", pattern) for pattern in ("random", "high")},
@@ -285,7 +310,8 @@ EXPERIMENTS: dict[str, Experiment] = {
     **{f"twitter {overlay}": twitter(overlay) for overlay in ("vitis", "rvr", "opt")},
     "twitter opt unbounded": unbounded,
     "sensitivity": readings,
-    **{f"churn {overlay}": churn(overlay) for overlay in ("vitis", "rvr")},
+    **{f"churn {overlay}": churn(overlay, repair=True) for overlay in ("vitis", "rvr")},
+    **{f"churn {overlay} once": churn(overlay, repair=False) for overlay in ("vitis", "rvr")},
 }
 
 

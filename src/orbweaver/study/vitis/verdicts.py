@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 
 from orbweaver.core.topics import TopicTable
 from orbweaver.metrics.averages import mean
@@ -16,9 +17,16 @@ FRIENDS = tuple(f"friends {pattern}" for pattern in PATTERNS)
 TABLES = tuple(f"table {pattern}" for pattern in PATTERNS)
 RATES = ("rates random", "rates high", "rates rvr")
 SIZES = ("size vitis", "size rvr")
-CALM = (*FRIENDS, *TABLES, "table rvr", *RATES, *SIZES)
+CHURN = ("churn vitis once", "churn rvr once", "churn vitis", "churn rvr")
+CALM = (*FRIENDS, "friends rvr", *TABLES, "table rvr", *RATES, *SIZES)
 """Without churn, and interests that are drawn."""
-OVERHEAD, DELAY = "traffic_overhead", "delay_hops_mean"
+OVERHEAD, EVERY = "traffic_overhead", "traffic_overhead_notices"
+DELAY = "delay_hops_mean"
+SETTLED = 0.01
+"""Share by which utility may change over the last ten cycles before V2 is measured."""
+FIRST_COPIES = "judged on first copies; every copy that arrives counted: "
+"""The text leaves open what traffic is. Events are pulled once, so that copies are first copies;
+with a copy for each notice, flooding inside a cluster makes duplicates."""
 
 
 def v1(series: BySeries) -> list[Verdict]:
@@ -29,23 +37,49 @@ def v1(series: BySeries) -> list[Verdict]:
 
 
 def v2(series: BySeries) -> list[Verdict]:
+    """Of friends that still change nothing is called reproduced."""
     verdicts = []
+    moved = {label: still_changing(series[label]) for label in FRIENDS}
     for label in FRIENDS:
         one = series[label]
         what = f"traffic overhead over {one.told_xs} friends, {label.split()[1]}; slope"
-        ok = trend(one, OVERHEAD) < 0
-        verdicts.append(Verdict("V2", what, "falls", one.told(OVERHEAD, 3), ok))
-    first, *_, last = series["friends high"].means(OVERHEAD)
-    drop = 100 * (1 - last / first)
-    rvr = at(series["table rvr"], TABLE, OVERHEAD)
-    share = at(series["friends random"], FRIENDS_MAX, OVERHEAD) / rvr
+        ok = trend(one, OVERHEAD) < 0 and moved[label] <= SETTLED
+        note = (
+            f"{every_copy(one)}; utility changed by at most {100 * moved[label]:.2f} % over the "
+            "last 10 cycles, at most 1 % is settled"
+        )
+        verdicts.append(Verdict("V2", what, "falls", one.told(OVERHEAD, 3), ok, note))
+    high, random, rvr = (series[f"friends {name}"] for name in ("high", "random", "rvr"))
+    drop, drop_every = (100 * _fall(high.means(metric)) for metric in (OVERHEAD, EVERY))
+    share, share_every = (
+        at(random, FRIENDS_MAX, metric) / rvr.means(metric)[0] for metric in (OVERHEAD, EVERY)
+    )
     return [
         *verdicts,
         Verdict("V2", "fall of the overhead from none to all friends, high; 80 to 95 %", "88 %",
-                f"{drop:.0f} %", 80 <= drop <= 95),
+                f"{drop:.0f} %", 80 <= drop <= 95 and moved["friends high"] <= SETTLED,
+                f"{FIRST_COPIES}{drop_every:.0f} %"),
         Verdict("V2", "overhead of Vitis, random, beside RVR's; below 0.40", "< 0.33",
-                f"{share:.2f} (RVR {rvr:.3f})", share < 0.4),
+                f"{share:.2f} (RVR {rvr.told(OVERHEAD, 3)})",
+                share < 0.4 and moved["friends random"] <= SETTLED,
+                f"{FIRST_COPIES}{share_every:.2f}"),
     ]  # fmt: skip
+
+
+def still_changing(friends: Series) -> float:
+    """By what share the utility of links changed before the first publication, at most, where
+    there are friends. Infinite where a run was not looked at twice."""
+    runs = [r for x, rs in friends.results.items() if x for r in rs]
+    looks = [[s["link_utility"] for s in r.snapshots] for r in runs]
+    return max(abs(of[-1] / of[-2] - 1) if len(of) > 1 else math.inf for of in looks)
+
+
+def every_copy(one: Series) -> str:
+    return FIRST_COPIES + one.told(EVERY, 3)
+
+
+def _fall(values: Sequence[float]) -> float:
+    return 1 - values[-1] / values[0]
 
 
 def v3(series: BySeries) -> list[Verdict]:
@@ -60,25 +94,31 @@ def v3(series: BySeries) -> list[Verdict]:
 
 
 def v4(series: BySeries) -> list[Verdict]:
-    rvr = at(series["table rvr"], TABLE, "burdened")
     verdicts = []
     for label in FRIENDS:
-        ours = at(series[label], FRIENDS_MAX, "burdened")
         what = f"nodes with an overhead above 20 %, {label.split()[1]}, beside RVR's; below 0.40"
-        share = ours / rvr if rvr else math.nan
-        told = f"{share:.2f} ({100 * ours:.1f} % of nodes, RVR {100 * rvr:.1f} %)"
-        verdicts.append(Verdict("V4", what, "< 0.33", told, share < 0.4))
+        share, told = _burdened(series, label, "burdened")
+        note = FIRST_COPIES + _burdened(series, label, "burdened_notices")[1]
+        verdicts.append(Verdict("V4", what, "< 0.33", told, share < 0.4, note))
     return verdicts
+
+
+def _burdened(series: BySeries, label: str, metric: str) -> tuple[float, str]:
+    ours = at(series[label], FRIENDS_MAX, metric)
+    (rvr,) = series["friends rvr"].means(metric)
+    share = ours / rvr if rvr else math.nan
+    return share, f"{share:.2f} ({100 * ours:.1f} % of nodes, RVR {100 * rvr:.1f} %)"
 
 
 def v5(series: BySeries) -> list[Verdict]:
     verdicts = []
     for label in (*TABLES, "table rvr"):
         one = series[label]
-        for metric, name, digits in ((OVERHEAD, "overhead", 3), (DELAY, "delay in hops", 2)):
+        settings = ((OVERHEAD, "overhead", 3, every_copy(one)), (DELAY, "delay in hops", 2, ""))
+        for metric, name, digits, note in settings:
             what = f"{name} over tables of {one.told_xs}, {label.split()[1]}; slope"
             ok = trend(one, metric) < 0
-            verdicts.append(Verdict("V5", what, "falls", one.told(metric, digits), ok))
+            verdicts.append(Verdict("V5", what, "falls", one.told(metric, digits), ok, note))
     ours, rvr = (series[label].means(DELAY)[-1] for label in ("table random", "table rvr"))
     size = series["table random"].xs[-1]
     what = f"delay of Vitis, random, below RVR's with a table of {size:g}"
@@ -86,14 +126,21 @@ def v5(series: BySeries) -> list[Verdict]:
 
 
 def v6(series: BySeries) -> list[Verdict]:
-    verdicts = []
-    for metric, name in ((OVERHEAD, "overhead"), (DELAY, "delay in hops")):
-        random, high = (series[f"rates {p}"].means(metric) for p in ("random", "high"))
-        gaps = [abs(a - b) for a, b in zip(random, high, strict=True)]
-        xs = series["rates high"]
-        what = f"{name}: gap between random and high over rates zipf {xs.told_xs}; slope"
-        ok = slope(xs.xs, gaps) < 0
-        verdicts.append(Verdict("V6", what, "closes", listed(gaps, 3), ok))
+    """The gap must not close because things get worse with high correlation: that counts at
+    each exponent, beside the smallest, which is nearly as with uniform rates."""
+    random, high = series["rates random"], series["rates high"]
+    what = f"overhead over rates zipf {random.told_xs}, random; slope"
+    falls = trend(random, OVERHEAD) < 0
+    verdicts = [Verdict("V6", what, "falls", random.told(OVERHEAD, 3), falls, every_copy(random))]
+    for metric, name, digits in ((OVERHEAD, "overhead", 3), (DELAY, "delay in hops", 2)):
+        a, b = random.means(metric), high.means(metric)
+        gaps = [abs(x - y) for x, y in zip(a, b, strict=True)]
+        ok = slope(high.xs, gaps) < 0 and max(b) <= b[0]
+        what = f"{name}: the gap between random and high; slope, and high at no exponent above "
+        what += f"that at {high.xs[0]:g}"
+        ours = f"{listed(gaps, digits)}; high {high.told(metric, digits)}"
+        note = every_copy(high) if metric == OVERHEAD else ""
+        verdicts.append(Verdict("V6", what, "closes", ours, ok, note))
     return verdicts
 
 
@@ -107,14 +154,20 @@ def v7(series: BySeries) -> list[Verdict]:
         verdicts.append(Verdict("V7", what, "100 %", f"{100 * worst:.6g} % at worst", ok))
     verdicts += _of_opt(opt)
     size = vitis.xs[-1]
-    ratios = [a / b for a, b in zip(vitis.means(OVERHEAD), rvr.means(OVERHEAD), strict=True)]
-    for at_size, ratio, paper in ((TABLE, ratios[0], 0.7), (size, ratios[-1], 0.6)):
+    ratios, ratios_every = (
+        [a / b for a, b in zip(vitis.means(metric), rvr.means(metric), strict=True)]
+        for metric in (OVERHEAD, EVERY)
+    )
+    for at_size, i, paper in ((TABLE, 0, 0.7), (size, -1, 0.6)):
         what = f"Twitter sample: overhead of Vitis beside RVR's, table of {at_size:g}; within 25 %"
-        ours = f"{ratio:.2f} ({vitis.told(OVERHEAD, 3)}; RVR {rvr.told(OVERHEAD, 3)})"
-        verdicts.append(Verdict("V7", what, f"{paper:.2f}", ours, within(ratio, paper, 0.25)))
+        ours = f"{ratios[i]:.2f} ({vitis.told(OVERHEAD, 3)}; RVR {rvr.told(OVERHEAD, 3)})"
+        note = f"{FIRST_COPIES}{ratios_every[i]:.2f}"
+        ok = within(ratios[i], paper, 0.25)
+        verdicts.append(Verdict("V7", what, f"{paper:.2f}", ours, ok, note))
     last = vitis.means(OVERHEAD)[-1]
     what = f"Twitter sample: overhead of Vitis with a table of {size:g}; within 25 %"
-    verdicts.append(Verdict("V7", what, "0.43", f"{last:.3f}", within(last, 0.43, 0.25)))
+    note = f"{FIRST_COPIES}{vitis.means(EVERY)[-1]:.3f}"
+    verdicts.append(Verdict("V7", what, "0.43", f"{last:.3f}", within(last, 0.43, 0.25), note))
     for other, name, paper in ((rvr, "RVR", 1.5), (opt, "OPT", 1.7)):
         pairs = zip(other.means(DELAY), vitis.means(DELAY), strict=True)
         times = mean([slow / fast for slow, fast in pairs])
@@ -125,12 +178,11 @@ def v7(series: BySeries) -> list[Verdict]:
 
 
 def _of_opt(opt: Series) -> list[Verdict]:
-    hits, most = opt.means("hit_ratio"), max(opt.means(OVERHEAD))
-    what = f"Twitter sample: hit ratio of OPT with a table of {opt.xs[-1]:g}; within 25 %"
-    ours = f"{100 * hits[-1]:.1f} % ({opt.told('hit_ratio', 3)} over tables)"
-    ok = within(hits[-1], 0.8, 0.25)
+    last, most = opt.means("hit_ratio")[-1], max(opt.means(OVERHEAD))
+    what = f"Twitter sample: hit ratio of OPT with a table of {opt.xs[-1]:g}; 70 to 90 %"
+    ours = f"{100 * last:.1f} % ({opt.told('hit_ratio', 3)} over tables)"
     return [
-        Verdict("V7", what, "80 %", ours, ok, "the band goes up to 100 %"),
+        Verdict("V7", what, "80 %", ours, 0.7 <= last <= 0.9),
         Verdict("V7", "Twitter sample: traffic overhead of OPT; none", "none", f"{most:.3f}",
                 most == 0),
     ]  # fmt: skip
@@ -158,19 +210,22 @@ def v8(series: BySeries) -> list[Verdict]:
 
 
 def v9(series: BySeries) -> list[Verdict]:
-    vitis, rvr = (series[f"churn {overlay}"] for overlay in ("vitis", "rvr"))
-    verdicts = []
-    readings = (("hit_ratio_worst", "", ""), ("prompt_ratio_worst", " within 2 s", "our reading"))
-    for metric, counted, note in readings:
-        ours, theirs = (mean(one.means(metric)) for one in (vitis, rvr))
-        what = f"churn and a flash crowd: hits{counted} in the worst twentieth of the run, "
-        verdicts += [
-            Verdict("V9", what + "Vitis; at least 98 %", "99 %", f"{100 * ours:.3f} %",
-                    ours >= 0.98, note),
-            Verdict("V9", what + "RVR; below Vitis", "87 %", f"{100 * theirs:.3f} %",
-                    theirs < ours, note),
-        ]  # fmt: skip
-    return verdicts
+    """Delivered as in the paper, each peer told once and asked once; and with our repair."""
+    worst = {label: mean(series[label].means("hit_ratio_worst")) for label in CHURN}
+    told = {label: f"{100 * ratio:.2f} %" for label, ratio in worst.items()}
+    what = "churn and a flash crowd: hits in the worst twentieth of the run, "
+    ours, theirs = worst["churn vitis once"], worst["churn rvr once"]
+    return [
+        Verdict("V9", what + "Vitis, told once; at least 97 %", "99 %", told["churn vitis once"],
+                ours >= 0.97),
+        Verdict("V9", what + "RVR, told once; at least 3 points below Vitis", "87 %",
+                told["churn rvr once"], theirs <= ours - 0.03),
+        *(
+            Verdict("V9", f"{what}{name}, with our repair; at least 99.9 %", "-", told[label],
+                    worst[label] >= 0.999)
+            for name, label in (("Vitis", "churn vitis"), ("RVR", "churn rvr"))
+        ),
+    ]  # fmt: skip
 
 
 def v10(series: BySeries) -> list[Verdict]:
@@ -197,14 +252,14 @@ def v11(series: BySeries) -> list[Verdict]:
 
 CLAIMS = {
     "V1": Claim(CALM, v1),
-    "V2": Claim((*FRIENDS, "table rvr"), v2),
+    "V2": Claim((*FRIENDS, "friends rvr"), v2),
     "V3": Claim(FRIENDS, v3),
-    "V4": Claim((*FRIENDS, "table rvr"), v4),
+    "V4": Claim((*FRIENDS, "friends rvr"), v4),
     "V5": Claim((*TABLES, "table rvr"), v5),
     "V6": Claim(RATES, v6),
     "V7": Claim(("twitter vitis", "twitter rvr", "twitter opt"), v7, traced=True),
     "V8": Claim(("twitter opt unbounded",), v8, traced=True),
-    "V9": Claim(("churn vitis", "churn rvr"), v9, traced=True),
+    "V9": Claim(CHURN, v9, traced=True),
     "V10": Claim((), v10),
     "V11": Claim(SIZES, v11),
 }
