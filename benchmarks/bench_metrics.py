@@ -47,7 +47,7 @@ def timed(action: Callable[[], T], rounds: int = 1) -> tuple[T, float]:
 def formed(nodes: int, warmup_ms: int, seed: int) -> Snapshot:
     scenario = Scenario(
         overlay="spidercast",
-        params={"kg": 3, "kr": 0, "adaptive": False},
+        params={"kg": 3, "kr": 0, "adaptive": False, "membership": "full"},
         workload=WorkloadSpec(nodes=nodes),
         publish=PublishSpec(per_topic=0),
         run=RunSpec(warmup_ms=warmup_ms, drain_ms=0, records="counters", measure_bytes=False),

@@ -27,7 +27,7 @@ from orbweaver.overlays.catalog import find
 from orbweaver.sim.simulation import Simulation
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
-BASE_PARAMS = {"kg": 3, "kr": 0, "adaptive": False}
+BASE_PARAMS = {"kg": 3, "kr": 0, "adaptive": False, "membership": "full"}
 RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes in one unit of ru_maxrss: Linux counts in KiB, macOS in bytes."""
 

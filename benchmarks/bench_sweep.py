@@ -44,6 +44,7 @@ def main() -> None:
     args = parser.parse_args()
     scenario = Scenario(
         overlay="spidercast",
+        params={"membership": "full"},
         workload=WorkloadSpec(nodes=args.nodes),
         publish=PublishSpec(per_topic=0),
         run=RunSpec(warmup_ms=5000, drain_ms=0, measure_bytes=False),

@@ -86,6 +86,10 @@ def test_a_scenario_on_a_folder_of_tables_with_other_nodes_coming_and_going(tmp_
         (["--out", "nowhere/page.html"], "there is no folder"),
         (["--subscriptions", "absent.csv"], "leave out --nodes"),
         (["--workers", "-1"], "--workers"),
+        (["--set", "kg=2"], "--set takes OVERLAY.NAME=VALUE"),
+        (["--set", "spidercat.kg=2"], "did you mean 'spidercast'"),
+        (["--set", "spidercast.kq=2"], "has no parameter 'kq'"),
+        (["--set", "spidercast.kg=two"], "expected `int`, got 'two'"),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], complaint: str, tmp_path: Path) -> None:
@@ -94,6 +98,23 @@ def test_bad_input_is_one_line(arguments: list[str], complaint: str, tmp_path: P
     assert complaint in run.stderr
     assert len(run.stderr.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_parameters_are_set_for_each_overlay_and_an_oracle_is_named(tmp_path: Path) -> None:
+    both = ["--overlay", "spidercast", "--overlay", "random", "--churn", "none", "--seeds", "0"]
+    told = "spidercast: of all nodes (membership=full)"
+    run = orbweaver("compare", *SMALL, *both, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert told not in run.stdout + (tmp_path / "compare.html").read_text(encoding="utf-8")
+    sets = ["--set", "spidercast.membership=full", "--set", "random.random=4", "--json"]
+    run = orbweaver("compare", *SMALL, *both, *sets, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    calm = json.loads(run.stdout.splitlines()[-1])["calm"]
+    params = {overlay: results[0]["params"] for overlay, results in calm.items()}
+    assert params == {"spidercast": {"membership": "full"}, "random": {"random": 4}}
+    page = (tmp_path / "compare.html").read_text(encoding="utf-8")
+    assert told in page
+    assert "spidercast membership=full; random random=4" in page
 
 
 def test_a_table_that_is_not_there(tmp_path: Path) -> None:

@@ -34,7 +34,6 @@ with atheris.instrument_imports(include=["orbweaver"]):
     from orbweaver.core.ids import NodeId
     from orbweaver.core.messages import Carrier, Codec, Message, Seal
     from orbweaver.core.overlay import Context
-    from orbweaver.core.params import build, describe
     from orbweaver.core.seeds import generator
     from orbweaver.core.topics import Interest, TopicTable
     from orbweaver.net.counters import Counters
@@ -130,10 +129,8 @@ class World:
         self.topics = TopicTable(["a", "b", "c"], limit=64)
         self.codec = Codec(kind.messages, self.topics)
         self.outbox = Outbox(Codec(kind.messages, self.topics))
-        given = {"membership": "gossip"} if "membership" in {
-            param.name for param in describe(kind.Params)} else {}  # fmt: skip
         context = Context(NodeId(1), self.outbox, generator(1), self.topics)
-        self.overlay = kind(context, build(kind.Params, given, "fuzz"))
+        self.overlay = kind(context, kind.Params())
         for topic in "ab":
             self.overlay.subscribe(topic)
         self.overlay.start([HONEST])

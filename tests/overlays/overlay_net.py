@@ -7,9 +7,10 @@ NAMES = list("abcdef")
 
 
 class OverlayNet:
-    """Nodes with these interests, `{node: topics}`, not started."""
+    """Nodes with these interests, `{node: topics}`, not started. They ask the directory unless
+    `membership` says otherwise."""
 
-    def __init__(self, overlay, interests, seed=0, **params):
+    def __init__(self, overlay, interests, seed=0, membership="full", **params):
         self.table = TopicTable(NAMES)
         self.directory = FakeDirectory(self.table, interests)
         self.pump = Pump(Clock())
@@ -18,7 +19,7 @@ class OverlayNet:
         for node, topics in interests.items():
             outbox = self.outboxes[node] = FakeOutbox(self.pump.clock)
             context = make_context(node, outbox, self.table, self.directory, seed)
-            self.nodes[node] = overlay(context, overlay.Params(**params))
+            self.nodes[node] = overlay(context, overlay.Params(membership=membership, **params))
             for topic in topics:
                 self.nodes[node].subscribe(topic)
             self.pump.nodes[node] = (outbox, self.nodes[node].receive, self.nodes[node].wake)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Codec, Event, Message
-from orbweaver.core.params import build, describe
+from orbweaver.core.params import build
 from orbweaver.core.topics import Interest, TopicTable
 from orbweaver.gossip import relays as relays_module
 from orbweaver.gossip.descriptor import Descriptor
@@ -45,8 +45,6 @@ ANY = LEAVES | {
 def make(name: str, table: TopicTable = TABLE, **given: Any) -> tuple[Any, FakeOutbox]:
     """A node that wants a and b, and has met the honest one."""
     kind, outbox = OVERLAYS[name], FakeOutbox()
-    if "membership" in {param.name for param in describe(kind.Params)}:
-        given.setdefault("membership", "gossip")
     made = kind(make_context(ME, outbox, table), build(kind.Params, given, "test"))
     for topic in "ab":
         made.subscribe(topic)

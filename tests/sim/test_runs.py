@@ -138,7 +138,8 @@ def test_outsiders_alone_reach_a_small_topic(overlay: str, tmp_path: Path) -> No
 
 def test_sends_are_noted_at_snapshots_and_at_the_end() -> None:
     spec = {"warmup_ms": 4000, "snapshots_ms": [6000, 1000, 99_000_000], "duration_ms": 8000}
-    simulation = Simulation(scenario(run=spec), 1, find("spidercast"))
+    known = {"membership": "full"}  # links, and heartbeats with them, in the first second
+    simulation = Simulation(scenario(run=spec, params=known), 1, find("spidercast"))
     assert simulation.snapshot_times() == [1000, 4000, 6000]
     outcome = simulation.run()
     assert sorted(set(outcome.records["sends"]["time_ms"])) == [1000, 4000, 6000, 8000]

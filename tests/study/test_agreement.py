@@ -58,7 +58,7 @@ def live(play: Play, tmp_path_factory: pytest.TempPathFactory) -> tuple[Records,
 def test_both_hosts_played_the_same(play: Play, live: tuple[Records, Gathered]) -> None:
     records, found = live
     assert (found.overlay, found.nodes, found.crashes, found.damaged) == ("spidercast", 12, 0, 0)
-    assert found.params == {"membership": "gossip"}
+    assert found.params == {}
     published = records["publications"]
     numbers = {node: i for i, node in enumerate(sorted(set(records["nodes"]["node"])))}
     rows = zip(published["time_ms"], published["node"], published["topic"], strict=True)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from orbweaver.gossip.mesh import Mesh
+from orbweaver.overlays.catalog import OVERLAYS
 from orbweaver.study.claims import gather
+from orbweaver.study.paper import NO_TRACES
 from orbweaver.study.pool import run_all
 from orbweaver.study.spidercast import SPIDERCAST
+from orbweaver.study.spidercast.experiments import EXPERIMENTS, scenarios
 
 JUDGED = ("S1", "S2", "S3", "S5", "S14")
 
@@ -20,6 +24,15 @@ the page have to change with it."""
 
 TREND_NEEDS_MORE_SIZES = {"similarity(20,0)"}
 """108 against 107 components at these two sizes, within the spread over seeds."""
+
+
+def test_the_study_names_its_oracle_and_nothing_else_has_one() -> None:
+    found = scenarios(EXPERIMENTS, "full", NO_TRACES)
+    asked = {one.name.partition(" ")[0]: one.params["membership"] for one in found}
+    others = {"views": "partial", "gossip": "gossip"}
+    assert asked == dict.fromkeys(asked, "full") | others
+    meshes = [overlay for overlay in OVERLAYS.values() if issubclass(overlay, Mesh)]
+    assert {mesh.Params().membership for mesh in meshes} == {"gossip"}
 
 
 @pytest.mark.slow

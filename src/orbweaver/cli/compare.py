@@ -19,13 +19,20 @@ from orbweaver.cli.options import (
     SubscriptionTable,
     Topics,
 )
-from orbweaver.cli.scenario import assemble, parse_churn, workload_options
+from orbweaver.cli.scenario import (
+    assemble,
+    parse_churn,
+    parse_settings_by_overlay,
+    workload_options,
+)
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.sweep import report_cut_short
 from orbweaver.cli.terminal import out, print_json, progress, table, this_command
 from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.records.files import check_file
 from orbweaver.report.comparison import COLUMNS, table_rows, write_page
+from orbweaver.report.oracle import told_oracle
+from orbweaver.sim.simulation import build_params
 from orbweaver.study.pool import Job, run_all
 from orbweaver.study.run import Result
 from orbweaver.workload.scenario import ChurnSpec, Scenario, build_scenario, make_workload
@@ -63,6 +70,10 @@ def compare(
         int | None,
         typer.Option(help="Time for the overlays to form. [default: 30000, or the scenario's]"),
     ] = None,
+    set: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Overlay parameter, OVERLAY.NAME=VALUE; repeatable."),
+    ] = None,
     seeds: Seeds = "0-2",
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one for each core.")] = 0,
     out_file: HtmlPage = Path("compare.html"),
@@ -77,13 +88,14 @@ def compare(
 
         orbweaver compare --subscriptions my.csv --out my.html
 
-        orbweaver compare --overlay spidercast --overlay random --churn exponential:300:75
+        orbweaver compare --overlay spidercast --overlay vitis --set vitis.table_size=25
 
         orbweaver compare scenarios/spidercast/churn.toml --seeds 0-4
     """
     names = list(dict.fromkeys(overlay or OVERLAYS))
     for name in names:
         find(name)
+    params = parse_settings_by_overlay(set or [], names)
     wanted = parse_seeds(seeds)
     check_file(out_file)
     source = str(scenario) if scenario else "options"
@@ -98,11 +110,14 @@ def compare(
                     nodes, topics, subscriptions_per_node, popularity, subscriptions
                 ),
                 run={"warmup_ms": warmup_ms},
+                params=params[name],
             ),
             source,
         )
         for name in names
     ]
+    for one in compared:
+        build_params(one, find(one.overlay))  # a mistake in it is told before anything runs
     halves = {CALM: [replace(one, churn=ChurnSpec()) for one in compared]}
     if churn != "none":
         topic_count = len(make_workload(compared[0], wanted[0]).subscriptions.topics)
@@ -130,6 +145,8 @@ def compare(
         return
     for half, by_overlay in found.items():
         _print_comparison(titles[half], by_overlay)
+    if oracle := told_oracle(results):
+        out.print(oracle, soft_wrap=True)
     out.print(f"The page with plots: {out_file}", soft_wrap=True)
 
 

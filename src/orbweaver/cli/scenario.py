@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from orbweaver.core.errors import UsageError
+from orbweaver.core.errors import UsageError, nearest
 from orbweaver.workload.scenario import load_scenario
 from orbweaver.workload.tables import columns_of
 
@@ -70,6 +70,25 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
         if not equals or not name:
             raise UsageError(f"--set takes NAME=VALUE, not '{setting}'")
         found[name.strip()] = value.strip()
+    return found
+
+
+def parse_settings_by_overlay(
+    settings: list[str], overlays: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """`OVERLAY.NAME=VALUE` of several overlays. An overlay of one's own, module:Class, may have
+    dots in it, parameters have none."""
+    found: dict[str, dict[str, Any]] = {overlay: {} for overlay in overlays}
+    for setting in settings:
+        place, equals, value = setting.partition("=")
+        overlay, dot, name = place.strip().rpartition(".")
+        if not (equals and dot and name):
+            raise UsageError(f"--set takes OVERLAY.NAME=VALUE, not '{setting}'")
+        if overlay not in found:
+            raise UsageError(
+                f"--set {setting}: '{overlay}' is not compared: {nearest(overlay, found)}"
+            )
+        found[overlay][name] = value.strip()
     return found
 
 

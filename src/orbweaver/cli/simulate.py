@@ -35,6 +35,7 @@ from orbweaver.records.writers import (
     default_format,
     write_records,
 )
+from orbweaver.report.oracle import told_oracle
 from orbweaver.study.recorded import about_run
 from orbweaver.study.run import Run, run_scenario
 from orbweaver.workload.scenario import build_scenario
@@ -143,6 +144,8 @@ def print_result(run: Run) -> None:
     result = run.result
     title = f"{result.overlay} on {result.nodes:,} nodes and {result.topics:,} topics"
     out.print(metrics_table(f"{title}, seed {result.seed}", result.metrics))
+    if oracle := told_oracle([result]):
+        out.print(oracle, soft_wrap=True)
     rate = result.events / result.wall_seconds if result.wall_seconds else 0
     out.print(
         f"{result.events:,} events in {result.wall_seconds:.1f} s ({rate:,.0f}/s), "

@@ -33,10 +33,11 @@ class MeshParams(Params, frozen=True):
         Literal["full", "partial", "gossip"],
         Meta(
             description="where the interest view comes from: an oracle that knows every node, "
-            "an oracle that gives a random share of them, or Cyclon peer sampling",
+            "an oracle that gives a random share of them (only a simulation has oracles), or "
+            "Cyclon peer sampling",
             title="Sec. 3 (full), 3.7 (partial), 2.2 (gossip)",
         ),
-    ] = "full"
+    ] = "gossip"
     view_share: Annotated[
         float,
         Meta(gt=0, le=1, description="share of the nodes in a partial view", title="Sec. 3.7: 5 %"),

@@ -11,7 +11,7 @@ from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Seal
 from orbweaver.core.overlay import Overlay
-from orbweaver.core.params import Params, build, describe, differing
+from orbweaver.core.params import Params, build, differing
 from orbweaver.net.eventlog import EventLog
 from orbweaver.net.identity import Identity
 from orbweaver.net.seals import BatchSeal, SealChecker
@@ -22,11 +22,7 @@ log = structlog.get_logger()
 
 
 def open_params(overlay: type[Overlay], settings: Settings) -> Params:
-    """A network has no oracle: membership is gossiped, unless an overlay knows no other."""
-    chosen = dict(settings.params)
-    if "membership" in {param.name for param in describe(overlay.Params)}:
-        chosen.setdefault("membership", "gossip")
-    return build(overlay.Params, chosen, f"overlay '{overlay.name}'")
+    return build(overlay.Params, settings.params, f"overlay '{overlay.name}'")
 
 
 def open_identity(settings: Settings) -> Identity:

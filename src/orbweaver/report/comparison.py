@@ -9,6 +9,7 @@ from pathlib import Path
 from orbweaver import __version__
 from orbweaver.metrics.averages import interval95, mean
 from orbweaver.report import plots
+from orbweaver.report.oracle import told_oracle
 from orbweaver.report.page import Page
 from orbweaver.study.run import Result, run_scenario
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
@@ -60,6 +61,8 @@ def write_page(
     page.plots([_trade_off(calm, churned)])
     for line in findings(calm, churned):
         page.text(line)
+    for line in settings(calm):
+        page.text(line)
     titles = ["overlay", *(title for title, _ in COLUMNS.values())]
     page.heading("Nobody comes or goes" if churned else "In numbers")
     page.table(titles, table_rows(calm))
@@ -78,6 +81,18 @@ def write_page(
     page.heading("Again")
     page.command(command)
     page.write(path, f"orbweaver {__version__}")
+
+
+def settings(runs: ByOverlay) -> list[str]:
+    """What differs from the overlays' defaults, and who had an oracle."""
+    firsts = [results[0] for results in runs.values()]
+    told = [
+        f"{first.overlay} {', '.join(f'{name}={value}' for name, value in first.params.items())}"
+        for first in firsts
+        if first.params
+    ]
+    lines = [f"Settings that are not the defaults: {'; '.join(told)}."] if told else []
+    return [*lines, *filter(None, [told_oracle(firsts)])]
 
 
 def findings(calm: ByOverlay, churned: ByOverlay | None) -> list[str]:
@@ -190,7 +205,7 @@ def woven() -> tuple[str, str]:
         overlay="spidercast",
         workload=WorkloadSpec(nodes=90, topics=20, subscriptions_per_node="4"),
         publish=PublishSpec(per_topic=0),
-        run=RunSpec(warmup_ms=5000, drain_ms=0, measure_bytes=False),
+        run=RunSpec(warmup_ms=15_000, drain_ms=0, measure_bytes=False),
     )
     overlay = run_scenario(scenario, 1).looks[-1]
     topic = sorted(overlay.on_topic().items(), key=lambda item: -len(item[1]))[2][0]

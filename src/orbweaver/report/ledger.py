@@ -10,6 +10,7 @@ import msgspec
 
 from orbweaver import __version__
 from orbweaver.report import plots
+from orbweaver.report.oracle import told_oracle
 from orbweaver.report.page import Page
 from orbweaver.study.claims import Verdict, count_runs
 from orbweaver.study.paper import COLUMNS, HISTOGRAMS, BySeries, Figure, Paper
@@ -168,6 +169,8 @@ def write_study(
         page.heading("Topics")
         picture = plots.scatter(topics, "nodes of the topic", "diameter, hops")
         page.plots([(picture, "Each topic's diameter over its number of nodes")])
+    if oracle := told_oracle(result for one in series.values() for result in one.each()):
+        page.text(oracle)
     page.heading("Settings")
     page.text("Means over seeds, with half the 95 % interval where there are several.")
     page.table(*settings_rows(series, papers[0].paper.columns if papers else COLUMNS))

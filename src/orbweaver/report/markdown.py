@@ -8,6 +8,7 @@ from pathlib import Path
 from orbweaver import __version__
 from orbweaver.records.files import whole_file
 from orbweaver.report.ledger import Judged, figures, ledger_rows, notes, settings_rows
+from orbweaver.report.oracle import told_oracle
 from orbweaver.study.claims import count_runs
 
 
@@ -27,6 +28,7 @@ def write_markdown(path: Path, judged: Judged, code: str, machine: str) -> None:
         f"{ledger.summary} Scale: {ledger.scale}, "
         f"{ledger.scale_meaning}; {runs} runs, seeds {_listed(ledger.seeds)}. A number after ± "
         "is half the 95 % interval over the seeds.",
+        *filter(None, [told_oracle(r for one in series.values() for r in one.each())]),
         f"orbweaver {__version__}, code {code}; {machine}",
         f"    {ledger.command()}\n    {ledger.command(ledger.verdicts[0].claim)}    # one claim",
         _table(*ledger_rows(ledger)),

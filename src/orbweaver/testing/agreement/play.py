@@ -10,7 +10,7 @@ import msgspec
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Overlay
-from orbweaver.core.params import build, describe
+from orbweaver.core.params import build
 from orbweaver.core.seeds import derive, generator
 from orbweaver.core.topics import TopicTable
 from orbweaver.records import Recorder, Records
@@ -43,11 +43,8 @@ class Play:
 
 
 def make_play(scenario: Scenario, overlay: type[Overlay], params: Mapping[str, Any]) -> Play:
-    """A scenario for one overlay. Membership is gossiped, as on a network."""
-    chosen = dict(params)
-    if "membership" in {param.name for param in describe(overlay.Params)}:
-        chosen["membership"] = "gossip"
-    scenario = msgspec.structs.replace(scenario, overlay=overlay.name, params=chosen)
+    """Return the scenario for one overlay, with everything around the nodes drawn."""
+    scenario = msgspec.structs.replace(scenario, overlay=overlay.name, params=dict(params))
     simulation = Simulation(scenario, AROUND, overlay)
     nodes = range(simulation.workload.nodes)
     latency = simulation.world.latency
