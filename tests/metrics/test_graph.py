@@ -58,6 +58,33 @@ def test_topic_shapes_are_those_of_networkx(block: int, overlay: Snapshot) -> No
         assert numbers == expected_shape(graph, wanted[shape.topic]), shape.topic
 
 
+@pytest.mark.parametrize("block", [1, 2, 7, 4096])
+@settings(deadline=None, max_examples=60)
+@given(overlay=overlays())
+def test_the_diameter_through_the_whole_overlay_is_that_of_networkx(
+    block: int, overlay: Snapshot
+) -> None:
+    far = dict(nx.all_pairs_shortest_path_length(as_networkx(overlay)))
+    expected = [
+        far[a][b]
+        for a, of_a in overlay.interests.items()
+        for b, of_b in overlay.interests.items()
+        if of_a & of_b and b in far[a]
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(topics, "BLOCK", block)
+        assert topics.whole_diameter(overlay) == max(expected, default=0)
+
+
+def test_the_two_diameters_of_a_topic() -> None:
+    """A ring of six nodes, and a hub with another topic that is linked to all of them."""
+    ring = [(i, (i + 1) % 6) for i in range(6)]
+    interests = {i: ["a"] for i in range(6)} | {6: ["b"]}
+    overlay = from_graph(interests, ring + [(i, 6) for i in range(6)])
+    shapes = {shape.topic: shape for shape in topics.shapes(overlay)}
+    assert (shapes["a"].diameter, topics.whole_diameter(overlay)) == (3, 2)
+
+
 @settings(deadline=None, max_examples=60)
 @given(overlay=overlays())
 def test_degrees_are_those_of_networkx(overlay: Snapshot) -> None:

@@ -8,7 +8,7 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Event
 from orbweaver.gossip.cyclon import Shuffle
 from orbweaver.gossip.dissemination import Push
-from orbweaver.gossip.maintenance import Connect, Leave
+from orbweaver.gossip.maintenance import Connect, Disconnect, DisconnectOk, Leave
 from orbweaver.metrics.traffic import (
     burdened,
     control_messages_per_change,
@@ -86,6 +86,21 @@ def test_control_messages_for_each_change(
     counted: Records, start: int, end: int | None, expected: float
 ) -> None:
     assert control_messages_per_change(counted, start, end) == pytest.approx(expected)
+
+
+def test_refused_disconnects_can_be_left_out() -> None:
+    recorder = Recorder()
+    recorder.node(0, NodeId(0), "join")
+    for time, asked, answered in ((100, 3, 1), (200, 10, 4)):
+        recorder.count[Connect] = 2 * time
+        recorder.count[Disconnect], recorder.count[DisconnectOk] = asked, answered
+        recorder.snapshot_sends(time)
+    recorder.node(150, NodeId(1), "join")
+    recorder.node(160, NodeId(1), "leave")
+    records = recorder.finish(200)
+    assert control_messages_per_change(records, 100) == pytest.approx((200 + 7 + 3) / 2)
+    # Of 7 that were asked 3 said yes.
+    assert control_messages_per_change(records, 100, refused=False) == pytest.approx(206 / 2)
 
 
 def test_without_changes_there_is_no_cost_of_one(counted: Records) -> None:

@@ -15,7 +15,7 @@ from orbweaver.metrics.degree import degrees
 from orbweaver.metrics.deliveries import deliveries
 from orbweaver.metrics.similarity import link_utility, top_intersection
 from orbweaver.metrics.snapshot import Snapshot
-from orbweaver.metrics.topics import TopicShape, shapes
+from orbweaver.metrics.topics import TopicShape, shapes, whole_diameter
 from orbweaver.records import Records
 
 MEANING = {
@@ -28,6 +28,7 @@ MEANING = {
     "components": "connected components, summed over the topics",
     "partitioned_topics": "topics with more than one component",
     "diameter_max": "largest distance between two nodes of a topic, through that topic",
+    "diameter_whole": "largest distance between two nodes of a topic, through any nodes",
     "diameter_mean": "mean over the topics of the largest distance",
     "distance_mean": "mean distance between two nodes of a topic",
     "link_utility": "topics that two linked nodes share, over those that either wants, mean over "
@@ -55,6 +56,7 @@ MEANING = {
     "lookup_hops_mean": "links that a lookup of a topic's place crosses, mean (Vitis, RVR)",
     "control_messages_per_join": "messages that build links, for each join or leave; where "
     "there is churn, from the first snapshot on",
+    "control_messages_per_join_answered": "the same without DISCONNECTs that were refused",
     "control_bytes_per_node_second": "bytes of all but events, for each node and second",
 } | {f"{purpose}_messages": f"messages sent for {purpose}" for purpose in PURPOSES}
 """Every key of the summary; the documentation is printed from here."""
@@ -63,7 +65,10 @@ MEANING = {
 def overlay_metrics(overlay: Snapshot, with_distances: bool = True) -> dict[str, Any]:
     """Metrics of the graph and the interests of its nodes."""
     found = graph_metrics(degrees(overlay), shapes(overlay, with_distances), with_distances)
-    return found | {"link_utility": link_utility(overlay)}
+    found["link_utility"] = link_utility(overlay)
+    if with_distances:
+        found["diameter_whole"] = whole_diameter(overlay)
+    return found
 
 
 def graph_metrics(
@@ -136,6 +141,9 @@ def summarise(
         "lookup_hops_mean": rendezvous.lookup_hops(records, overlay, places),
         "control_messages_per_join": traffic.control_messages_per_change(
             records, first_ms if churn else 0, whole_ms
+        ),
+        "control_messages_per_join_answered": traffic.control_messages_per_change(
+            records, first_ms if churn else 0, whole_ms, refused=False
         ),
     }
     counts = traffic.sent(records)

@@ -1,4 +1,8 @@
-"""Topic connectivity and topic diameter: the graph that a topic's nodes form by themselves."""
+"""Topic connectivity and topic diameter.
+
+Both are of the graph that a topic's nodes form by themselves, but for `whole_diameter`, where
+a path may lead through every node of the overlay.
+"""
 
 from __future__ import annotations
 
@@ -81,6 +85,50 @@ def distances(graph: list[list[int]]) -> tuple[int, int, int]:
             known = now_known
             reached = grown
     return largest, total, pairs
+
+
+def whole_diameter(overlay: Snapshot) -> int:
+    """Return the largest distance between two nodes that share a topic, where a path may lead
+    through any node. Pairs without a path do not count.
+
+    The search is that of `distances`. Bits of the other nodes on a node's topics say which
+    sources matter to it.
+    """
+    nodes = list(overlay.interests)
+    graph = induced(overlay.links, nodes)
+    largest = 0
+    for base in range(0, len(nodes), BLOCK):
+        block = nodes[base : base + BLOCK]
+        on_topic: dict[str, int] = {}
+        for i, node in enumerate(block):
+            for topic in overlay.interests[node]:
+                on_topic[topic] = on_topic.get(topic, 0) | 1 << i
+        missing = []
+        for node in nodes:
+            sharing = 0
+            for topic in overlay.interests[node]:
+                sharing |= on_topic.get(topic, 0)
+            missing.append(sharing)
+        reached = [0] * len(nodes)
+        for i in range(len(block)):
+            reached[base + i] = 1 << i
+            missing[base + i] &= ~(1 << i)
+        step = 0
+        while any(missing):
+            step += 1
+            grown = []
+            for node, peers in enumerate(graph):
+                bits = reached[node]
+                for peer in peers:
+                    bits |= reached[peer]
+                if missing[node] & bits:
+                    missing[node] &= ~bits
+                    largest = max(largest, step)
+                grown.append(bits)
+            if grown == reached:
+                break
+            reached = grown
+    return largest
 
 
 def topic_shape(

@@ -54,14 +54,21 @@ def sent_bytes(records: Records, start_ms: int = 0, end_ms: int | None = None) -
 
 
 def control_messages_per_change(
-    records: Records, start_ms: int = 0, end_ms: int | None = None
+    records: Records, start_ms: int = 0, end_ms: int | None = None, refused: bool = True
 ) -> float:
-    """Messages that make and unmake links, for each join or leave."""
+    """Return how many messages that make and unmake links were sent for each join or leave.
+
+    SpiderCast's DISCONNECT is a request, and a peer that refuses it does not answer. Without
+    `refused`, only as many are counted as were answered with DISCONNECTOK.
+    """
     stop = math.inf if end_ms is None else end_ms
     # Those present from the start join at time 0, which belongs to a period from 0.
     since = start_ms if start_ms else -1
     changes = sum(since < time <= stop for time in records["nodes"]["time_ms"])
     built = sent(records, start_ms, end_ms).get("build", 0)
+    if not refused:
+        kinds = _sum_sends(records, "count", start_ms, end_ms, by="kind")
+        built -= kinds.get("disconnect", 0) - kinds.get("disconnect-ok", 0)
     return built / changes if changes else math.nan
 
 
@@ -77,16 +84,18 @@ def node_seconds(records: Records, end_ms: int) -> float:
     return (total_ms + sum(end_ms - time for time in since.values())) / 1000
 
 
-def _sum_sends(records: Records, column: str, start_ms: int, end_ms: int | None) -> dict[str, int]:
+def _sum_sends(
+    records: Records, column: str, start_ms: int, end_ms: int | None, by: str = "purpose"
+) -> dict[str, int]:
     times = records["sends"]["time_ms"]
     end = max((time for time in times if end_ms is None or time <= end_ms), default=0)
     # What was sent at time 0 belongs to a period from 0.
     start = max((time for time in times if time <= start_ms), default=-1) if start_ms else -1
     totals: dict[str, int] = {}
     values = records["sends"][column]
-    for time, purpose, value in zip(times, records["sends"]["purpose"], values, strict=True):
+    for time, name, value in zip(times, records["sends"][by], values, strict=True):
         if time == end:
-            totals[purpose] = totals.get(purpose, 0) + value
+            totals[name] = totals.get(name, 0) + value
         if time == start:
-            totals[purpose] = totals.get(purpose, 0) - value
+            totals[name] = totals.get(name, 0) - value
     return totals
