@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
+from orbweaver.net import epochs, host
+from orbweaver.net.epochs import read_epoch, write_epoch
+from tests.net.arena import Logs
 from tests.net.live import make_node, until
 
 
@@ -54,3 +58,45 @@ def test_a_restarted_node_still_has_its_window(tmp_path):
             assert got.payload == b"kept on disk"
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("overlay", ["spidercast", "vitis"])
+def test_readers_in_order_hear_a_publisher_whose_clock_was_set_back(tmp_path, overlay, monkeypatch):
+    async def scenario():
+        async with make_node(overlay) as other:
+            reader = await other.subscribe("news", ordered=True)
+            for n, offset_s in enumerate((0, -600, -800)):
+                clock = type("Clock", (), {"time": staticmethod(lambda o=offset_s: now() + o)})
+                monkeypatch.setattr(host, "time", clock)
+                key = str(tmp_path / "node.key")
+                async with make_node(overlay, key=key, join=[other.address]) as publisher:
+                    await publisher.subscribe("news")
+                    await until(lambda: other.host.me in publisher.host.links())
+                    for m in range(20):
+                        await publisher.publish("news", f"{n} {m}")
+                    got = [(await reader.next(20)).payload.decode() for _ in range(20)]
+                    assert got == [f"{n} {m}" for m in range(20)]
+            assert reader.missed == 0
+
+    now = time.time
+    asyncio.run(scenario())
+
+
+def test_an_epoch_survives_and_trouble_with_its_file_is_no_more_than_said(tmp_path, monkeypatch):
+    logs = Logs()
+    monkeypatch.setattr(epochs, "log", logs)
+    path = tmp_path / "node.epoch"
+    assert read_epoch(None) == read_epoch(path) == 0
+    write_epoch(None, 5)
+    write_epoch(path, 7)
+    assert read_epoch(path) == 7
+    assert [file.name for file in tmp_path.iterdir()] == ["node.epoch"]
+    for damaged in ("not a number", f"{1 << 70}"):
+        path.write_text(damaged)
+        assert read_epoch(path) == 0
+    write_epoch(tmp_path / "no" / "node.epoch", 8)
+    assert [(level, event) for level, event, _ in logs.lines] == [
+        ("warning", "the last epoch cannot be read; the clock decides"),
+        ("warning", "the last epoch cannot be read; the clock decides"),
+        ("warning", "the epoch is not kept"),
+    ]

@@ -72,10 +72,11 @@ class Host:
         *,
         tls: tuple[ssl.SSLContext, ssl.SSLContext] | None = None,
         tempo: float = 1.0,
+        not_before_ms: int = 0,
     ) -> None:
         """`delivered` gets what the overlay delivers, in order, some at a time. `tls` is for
         calls that come in and for those we make. `tempo` makes the overlay's time pass faster
-        than ours."""
+        than ours, and it begins at `not_before_ms`, if our clock is behind that."""
         self.settings = settings
         self.identity = identity
         self.counters = Counters()
@@ -85,7 +86,7 @@ class Host:
         self._loop = asyncio.get_running_loop()
         self._tempo = tempo
         self._born = self._loop.time()
-        self._born_ms = round(time.time() * 1000)
+        self._born_ms = max(round(time.time() * 1000), not_before_ms)
         self._now = self._born_ms
         self._delivered = delivered
         self.codec = Codec(overlay.messages, self.topics)

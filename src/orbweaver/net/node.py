@@ -30,11 +30,19 @@ from orbweaver.net.catchup import CatchUp
 from orbweaver.net.connection import Connection
 from orbweaver.net.counters import Counters
 from orbweaver.net.departures import drain
+from orbweaver.net.epochs import read_epoch, write_epoch
 from orbweaver.net.eventlog import EventLog
 from orbweaver.net.frames import Answer, Ask, Elsewhere
 from orbweaver.net.host import Host
 from orbweaver.net.logs import default_logs
-from orbweaver.net.opening import open_identity, open_log, open_params, open_records, open_tls
+from orbweaver.net.opening import (
+    epoch_path,
+    open_identity,
+    open_log,
+    open_params,
+    open_records,
+    open_tls,
+)  # fmt: skip
 from orbweaver.net.readers import Readers
 from orbweaver.net.settings import Settings, split_address
 from orbweaver.net.status import ADMIN_PORT, Status, id_text
@@ -109,9 +117,10 @@ class NetworkNode:
             raise UsageError("this node has been started; make another")
         default_logs()
         tls = open_tls(self.settings)
+        epochs = epoch_path(self.settings)
         host = self._host = Host(
             self._overlay, self._params, self.settings, self._identity, self._on_events,
-            tls=tls, tempo=self._tempo,
+            tls=tls, tempo=self._tempo, not_before_ms=read_epoch(epochs) + 1,
         )  # fmt: skip
         host.recorder = self._recorder or open_records(self.settings, host.me, self._params)
         self._started_at = time.monotonic()
@@ -138,6 +147,7 @@ class NetworkNode:
         )
         self._upkeep.recall_peers()
         host.start(await self._bootstrap.join(JOIN_S))
+        write_epoch(epochs, host.now())
         self._upkeeping = asyncio.create_task(self._upkeep.run())
         log.info(
             "node runs", id=id_text(host.me), listen=self.address, overlay=self.settings.overlay

@@ -25,17 +25,27 @@ def open_params(overlay: type[Overlay], settings: Settings) -> Params:
     return build(overlay.Params, settings.params, f"overlay '{overlay.name}'")
 
 
-def open_identity(settings: Settings) -> Identity:
-    path = Path(settings.key) if settings.key else None
+def key_path(settings: Settings) -> Path | None:
+    """Where the key is, or will be; None for a new one at each start."""
     if settings.tls:
-        if path is not None:
-            raise UsageError("with tls the key is node.key in that folder; leave 'key' out")
-        return Identity.load(Path(settings.tls) / "node.key")
-    if path is None and settings.state:
-        path = Path(settings.state) / "node.key"
+        return Path(settings.tls) / "node.key"
+    if settings.key:
+        return Path(settings.key)
+    return Path(settings.state) / "node.key" if settings.state else None
+
+
+def epoch_path(settings: Settings) -> Path | None:
+    key = key_path(settings)
+    return None if key is None else key.with_suffix(".epoch")
+
+
+def open_identity(settings: Settings) -> Identity:
+    path = key_path(settings)
+    if settings.tls and settings.key:
+        raise UsageError("with tls the key is node.key in that folder; leave 'key' out")
     if path is None:
         return Identity.generate()
-    if path.exists():
+    if settings.tls or path.exists():
         return Identity.load(path)
     identity = Identity.generate()
     _make_folder(path.parent)
