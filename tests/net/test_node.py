@@ -11,6 +11,7 @@ from orbweaver.core.errors import UsageError
 from orbweaver.core.messages import Carrier, Event
 from orbweaver.net.eventlog import EventLog
 from orbweaver.net.readers import _order
+from orbweaver.net.settings import Settings
 from orbweaver.net.subscription import Subscription
 from tests.net.live import make_node, nodes, until
 
@@ -338,6 +339,6 @@ def test_a_late_reader_in_order_does_not_wait_for_what_came_before_it():
     log = EventLog()
     for seq in (50, 51):
         log.put(Event("news", 1, 7, seq, b""), 0, 1000)
-    order = _order(log, "news", past=False, shared=True)
+    order = _order(log, "news", Settings(overlay="spidercast"), past=False, shared=True)
     following = Carrier(Event("news", 1, 7, 52, b""), 1, 0)
     assert order.offer(following, 1000) == [following]

@@ -14,6 +14,10 @@ def event(seq, publisher=1, epoch=0, topic="t"):
     return Carrier(Event(topic, publisher, epoch, seq), 1, 0)
 
 
+def aged(seq, age_ms):
+    return Carrier(Event("t", NodeId(1), 0, seq), 1, age_ms)
+
+
 def seqs(messages):
     return [m.event.seq for m in messages]
 
@@ -165,13 +169,54 @@ def test_what_waits_is_not_lost_by_what_is_expected():
 
 def test_a_new_epoch_comes_after_all_of_the_old_one():
     order = started(2, 5)
-    out = order.offer(event(0, epoch=9), 10)
+    assert order.offer(event(0, epoch=9), 10) == [], "what is missing may still come"
+    out = order.expire(WAIT)
     assert [(m.event.epoch, m.event.seq) for m in out] == [(0, 2), (0, 5), (9, 0)]
     assert order.skipped == 3
-    assert order.offer(event(1), 11) == []
-    assert order.late == 1
-    assert seqs(order.offer(event(1, epoch=9), 11)) == [1]
+    assert order.offer(event(1), 1 + WAIT) == []
+    assert (order.late, order.late_missed) == (1, 0), "counted as skipped before"
+    assert seqs(order.offer(event(1, epoch=9), 1 + WAIT)) == [1]
     assert order.due() is None
+
+
+def test_a_new_epoch_waits_until_the_old_one_is_whole():
+    order = started(2)
+    assert order.offer(event(1, epoch=9), 10) == order.offer(event(0, epoch=9), 20) == []
+    out = order.offer(event(1), 30)
+    assert [(m.event.epoch, m.event.seq) for m in out] == [(0, 1), (0, 2), (9, 0), (9, 1)]
+    assert (order.due(), order.skipped, order._bytes) == (None, 0, 0)
+
+
+def test_a_gap_is_waited_for_as_long_as_a_window_can_hold_what_is_missing():
+    """What is missing is older than the event that shows it, so windows drop it first."""
+    order = started(window_ms=300_000)
+    order.offer(aged(3, 20_000), 100_000)
+    assert order.due() == 100_000 - 20_000 + 300_000
+    assert order.expire(379_999) == []
+    assert seqs(order.offer(event(1), 379_999)) == [1]
+    assert order.due() == 379_999 + WAIT, "it is being filled"
+    assert seqs(order.offer(event(2), 380_500)) == [2, 3]
+    assert (order.skipped, order.late) == (0, 0)
+
+
+def test_what_no_window_can_hold_any_more_is_waited_for_a_short_while():
+    order = started(window_ms=300_000)
+    order.offer(aged(3, 299_000), 400_000)
+    assert order.due() == 400_000 + WAIT
+    given_out = order.expire(400_000 + WAIT)
+    assert seqs(given_out) == [3]
+    assert order.take_gaps() == [(given_out[0], 2)]
+    assert order.take_gaps() == []
+
+
+def test_what_is_late_is_missed_once():
+    order = started(3)
+    order.expire(WAIT)
+    assert order.skipped == 2
+    order.offer(event(1), WAIT)
+    assert (order.late, order.late_missed) == (1, 0)
+    order.offer(event(-5), WAIT)
+    assert (order.late, order.late_missed) == (2, 1)
 
 
 def test_the_start_of_a_new_epoch_is_waited_for():

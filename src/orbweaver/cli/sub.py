@@ -179,7 +179,7 @@ def _as_text(with_topic: bool) -> Any:
         if terminal:  # a stranger's escapes could do anything to it
             text = "\n".join(map(printable, text.split("\n")))
         if delivery.missed:
-            err.print(f"{delivery.missed} events missed before the next: the reader is too slow")
+            err.print(f"{delivery.missed} events missed before the next")
         return (f"{delivery.topic}\t{text}\n" if with_topic else f"{text}\n").encode()
 
     return show

@@ -19,7 +19,9 @@ class Counters:
     caught_up: int = _counter("of these, events pulled from a neighbour's window")
     repeated: int = _counter("events that came again and were not given out twice")
     relayed: int = _counter("copies of events received without interest in their topic")
-    missed: int = _counter("events that a slow subscriber of ours did not take in time")
+    missed: int = _counter(
+        "events that a subscription lost: not read in time, or, in order, not there in time"
+    )
 
     declined: int = _counter("events that a peer did not take: too large for it, or not allowed")
 

@@ -95,7 +95,7 @@ class NetworkNode:
         self._params = open_params(overlay, settings)
         self._tempo = tempo
         self._identity = open_identity(settings)
-        self._readers = Readers(self._first_reader, self._last_reader, self._note_missed)
+        self._readers = Readers(self._first_reader, self._last_reader, self._note_missed, settings)
         self._burst = 0
         self._gate = asyncio.Lock()
         self._room: asyncio.Future[None] | None = None
@@ -362,8 +362,8 @@ class NetworkNode:
         self._log.forget_subscription(topic)
         self._log.drop_topic(topic)
 
-    def _note_missed(self) -> None:
-        self._running().counters.missed += 1
+    def _note_missed(self, count: int) -> None:
+        self._running().counters.missed += count
 
     # -- back-pressure
 

@@ -1,8 +1,11 @@
 """Hold-back: events of each publisher on each topic, given out by their numbers.
 
-An event that came early waits for those before it, but for `wait_ms` at most after the first
-sign that they are missing, or after the last of them that came: who catches up may take longer
-in all. Then they are skipped, and dropped should they come after all.
+An event that came early waits for those before it, as long as some peer may still have them:
+they were published before it, so no window holds them once it is older than `window_ms`. It
+waits for `wait_ms` at least after it came, or after the last of the missing ones came, since
+a node that catches up may take longer in all. Then the missing numbers are skipped, counted
+as missed, and dropped should they come after all. What a publisher that was started anew
+publishes waits behind what is held of its life before.
 
 Where a stream starts, nobody says. An event numbered 0 starts at once. With another number
 the stream may have begun long before the subscription, or the events before may be under way;
@@ -13,30 +16,46 @@ start. Nothing counts as skipped by that. A host that knows better, from its log
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from heapq import heappop, heappush
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, StreamId
 
+SKIPS_MAX = 256
+"""Gaps given up that are remembered of one line, so that none of their events is counted as
+missed twice."""
+
 Key = tuple[NodeId, Topic]
+
+Place = tuple[int, int]
+"""Epoch and number."""
 
 
 class Line:
     """What waits of one publisher on one topic."""
 
-    __slots__ = ("due", "epoch", "filled", "held", "next_seq")
+    __slots__ = ("due", "epoch", "filled", "held", "next_seq", "places", "skips")
 
     def __init__(self, epoch: int, next_seq: int | None) -> None:
         self.epoch = epoch
         self.next_seq = next_seq
         """None until the start is known."""
-        self.held: dict[int, tuple[Carrier, int]] = {}
-        """By number, with the time of arrival; in the order of arrival, so that the first one
+        self.held: dict[Place, tuple[Carrier, int]] = {}
+        """By place, with the time of arrival; in the order of arrival, so that the first one
         tells since when the others are missed."""
+        self.places: list[Place] = []
+        """A heap of what is held, and of places that are held no longer."""
         self.filled = 0
         """When the number that was waited for last came while others were held."""
         self.due: int | None = None
+        self.skips: deque[tuple[int, int, int]] = deque(maxlen=SKIPS_MAX)
+        """Numbers given up: epoch, first, and first after them."""
+
+    def lowest(self) -> Place:
+        while self.places[0] not in self.held:
+            heappop(self.places)
+        return self.places[0]
 
 
 class Ordered:
@@ -47,25 +66,31 @@ class Ordered:
         events_max: int = 1000,
         streams_max: int = 100_000,
         bytes_max: int = 64 << 20,
+        window_ms: int = 0,
     ) -> None:
         """`events_max` is for each publisher and topic: beyond it, the oldest gap is given
         up. Beyond `streams_max` the one that has been silent for longest is forgotten. When
-        payloads of more than `bytes_max` wait in all, who adds to them waits no longer."""
+        payloads of more than `bytes_max` wait in all, a publisher that adds to them waits no
+        longer. `window_ms` is the age up to which peers keep events."""
         self._wait_ms = wait_ms
         self._first_ms = min(first_ms, wait_ms)
         self._events_max = events_max
         self._streams_max = streams_max
         self._bytes_max = bytes_max
+        self._window_ms = window_ms
         self._bytes = 0
         self._lines: OrderedDict[Key, Line] = OrderedDict()
         self._timers: list[tuple[int, Key]] = []
+        self._gaps: list[tuple[Carrier, int]] = []
         self.skipped = 0
         """Numbers that were waited for in vain."""
         self.late = 0
         """Events dropped because they came after later ones had been given out."""
+        self.late_missed = 0
+        """Of these, events that had not been counted as skipped."""
 
     def offer(self, message: Carrier, now: int) -> list[Carrier]:
-        """What may be given out now, in order."""
+        """Return what may be given out now, in order."""
         event = message.event
         key = (event.publisher, event.topic)
         out: list[Carrier] = []
@@ -74,12 +99,14 @@ class Ordered:
             self._make_room(out)
             line = self._lines[key] = Line(event.epoch, None)
         self._lines.move_to_end(key)
-        if event.epoch > line.epoch:
-            while line.held:
-                self._skip(line, out)
+        if event.epoch > line.epoch and not line.held:
             line = self._lines[key] = Line(event.epoch, 0)
-        if event.epoch < line.epoch or event.seq < (line.next_seq or 0):
+        if (event.epoch, event.seq) < (line.epoch, line.next_seq or 0):
             self.late += 1
+            self.late_missed += not any(
+                epoch == event.epoch and first <= event.seq < end
+                for epoch, first, end in line.skips
+            )
             return out
         self._take(key, line, message, now, out)
         return out
@@ -93,7 +120,7 @@ class Ordered:
             self._lines[publisher, topic] = Line(epoch, seq)
 
     def due(self) -> int | None:
-        """When to call `expire` next."""
+        """Return when to call `expire` next."""
         timers = self._timers
         while timers:
             due, key = timers[0]
@@ -104,7 +131,7 @@ class Ordered:
         return None
 
     def expire(self, now: int) -> list[Carrier]:
-        """Give up what has been waited for too long; what may be given out by that."""
+        """Give up what has been waited for too long; return what may be given out by that."""
         out: list[Carrier] = []
         while (due := self.due()) is not None and due <= now:
             _, key = heappop(self._timers)
@@ -114,11 +141,18 @@ class Ordered:
             self._set_timer(key, line)
         return out
 
+    def take_gaps(self) -> list[tuple[Carrier, int]]:
+        """Return the events given out since the last call that came after a gap that was given
+        up, each with how many numbers were skipped before it."""
+        gaps, self._gaps = self._gaps, []
+        return gaps
+
     # -- inside
 
     def _take(self, key: Key, line: Line, message: Carrier, now: int, out: list[Carrier]) -> None:
-        seq, held = message.event.seq, line.held
-        if seq == line.next_seq or seq == 0:
+        epoch, seq, held = message.event.epoch, message.event.seq, line.held
+        place = (epoch, seq)
+        if epoch == line.epoch and seq in (line.next_seq, 0):
             out.append(message)
             line.next_seq = seq + 1
             if not held:
@@ -126,8 +160,9 @@ class Ordered:
             line.filled = now
             self._give_out(line, out)
         else:
-            if seq not in held:
-                held[seq] = (message, now)
+            if place not in held:
+                held[place] = (message, now)
+                heappush(line.places, place)
                 self._bytes += len(message.event.payload)
             while held and (len(held) > self._events_max or self._bytes > self._bytes_max):
                 self._skip(line, out)
@@ -137,28 +172,45 @@ class Ordered:
 
     def _skip(self, line: Line, out: list[Carrier]) -> None:
         """Give up what is missing before the lowest number held."""
-        lowest = min(line.held)
+        place = line.lowest()
+        _, lowest = place
         if line.next_seq is not None:
             self.skipped += lowest - line.next_seq
+            line.skips.append((line.epoch, line.next_seq, lowest))
+            message, _ = line.held[place]
+            self._gaps.append((message, lowest - line.next_seq))
         line.next_seq = lowest
         self._give_out(line, out)
 
     def _give_out(self, line: Line, out: list[Carrier]) -> None:
+        """Give out what is next, and go on to the next epoch if nothing is held of this one."""
         held, seq = line.held, line.next_seq
         assert seq is not None
-        while seq in held:
-            message, _ = held.pop(seq)
-            self._bytes -= len(message.event.payload)
-            out.append(message)
-            seq += 1
+        while held:
+            place = (line.epoch, seq)
+            if place in held:
+                message, _ = held.pop(place)
+                self._bytes -= len(message.event.payload)
+                out.append(message)
+                seq += 1
+                continue
+            epoch, _ = line.lowest()
+            if epoch == line.epoch:
+                break
+            line.epoch, seq = epoch, 0
+        if not held:
+            line.places.clear()
         line.next_seq = seq
 
     def _set_timer(self, key: Key, line: Line) -> None:
         due = None
         if line.held:
-            _, since = next(iter(line.held.values()))
-            wait_ms = self._first_ms if line.next_seq is None else self._wait_ms
-            due = max(since, line.filled) + wait_ms
+            message, since = next(iter(line.held.values()))
+            if line.next_seq is None:
+                due = max(since, line.filled) + self._first_ms
+            else:
+                published = since - message.age_ms
+                due = max(max(since, line.filled) + self._wait_ms, published + self._window_ms)
         if due is not None and due != line.due:
             heappush(self._timers, (due, key))
         line.due = due

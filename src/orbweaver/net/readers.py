@@ -13,20 +13,27 @@ from orbweaver.core.ids import Topic
 from orbweaver.core.messages import Carrier
 from orbweaver.net.eventlog import EventLog
 from orbweaver.net.ordering import Ordered
+from orbweaver.net.settings import Settings
 from orbweaver.net.subscription import Subscription
 
 ORDER_MS = 5000
-"""How long an ordered subscription waits for what is late."""
+"""How long an ordered subscription waits for what is late, at least, in milliseconds."""
+FIRST_MS = 500
+"""How long the first event of a stream waits for lower ones, in milliseconds."""
+EVENTS_MIN = 1000
+"""Events that wait of one publisher on one topic, at least; more where windows hold more, since
+what is missing before more than these has left all windows."""
 _topic = attrgetter("event.topic")
 
 
 class Readers:
     def __init__(
         self, first: Callable[[Topic], None], last: Callable[[Topic], None],
-        missed: Callable[[], None],
+        missed: Callable[[int], None], settings: Settings,
     ) -> None:  # fmt: skip
         """`first` is told of a topic that has a reader now, `last` of one that has none any
-        more, and `missed` of each event that a reader lost."""
+        more, and `missed` how many events a reader has lost."""
+        self._settings = settings
         self._first = first
         self._last = last
         self._missed = missed
@@ -41,7 +48,9 @@ class Readers:
             # After a restart, what was missed since the first subscription is still owed.
             since = min(since, log.subscriptions().get(topic, since))
         shared = topic in self._readers
-        order = _order(log, topic, past=since < now, shared=shared) if ordered else None
+        order = None
+        if ordered:
+            order = _order(log, topic, self._settings, past=since < now, shared=shared)
         subscription = Subscription(topic, buffer, order, self._remove, self._missed)
         if not shared:
             log.remember_subscription(topic, since)  # first: the disk may be full
@@ -84,10 +93,15 @@ class Readers:
             self._last(topic)
 
 
-def _order(log: EventLog, topic: Topic, past: bool, shared: bool) -> Ordered:
+def _order(log: EventLog, topic: Topic, settings: Settings, past: bool, shared: bool) -> Ordered:
     """What comes from windows comes later than what is published now; so where the past is
     asked for, the beginning is waited for as long as any gap."""
-    order = Ordered(first_ms=ORDER_MS, wait_ms=ORDER_MS) if past else Ordered(wait_ms=ORDER_MS)
+    order = Ordered(
+        wait_ms=ORDER_MS,
+        first_ms=ORDER_MS if past else FIRST_MS,
+        events_max=max(EVENTS_MIN, settings.window_events),
+        window_ms=round(1000 * settings.window_s) if settings.window_events else 0,
+    )
     if past and shared:
         return order  # what was seen here, by other readers, is given to this one again
     for stream, edges in log.positions(topic).items():

@@ -28,7 +28,8 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
     """Links that the event has crossed."""
     missed: int
     """Events on this topic that this reader lost just before this one, because it did not
-    read in time, or, in an ordered subscription, because they came after later ones."""
+    read in time, or, in an ordered subscription, because they did not come while a peer could
+    still have them, or came after later ones had been given out."""
 
 
 class Subscription:
@@ -45,7 +46,7 @@ class Subscription:
         buffer: int,
         order: Ordered | None,
         closed: Callable[[Subscription], None],
-        note_missed: Callable[[], None],
+        note_missed: Callable[[int], None],
     ) -> None:
         if buffer < 1:
             raise UsageError("a subscription has room for at least one event: buffer=1 or more")
@@ -57,6 +58,8 @@ class Subscription:
         self._bytes = 0
         self._room = buffer
         self._lost = 0
+        self._gaps: deque[tuple[Carrier, int]] = deque()
+        """Events in the buffer before which others were given up, and how many."""
         self._closed = closed
         self._note_missed = note_missed
         self._waiting: asyncio.Future[None] | None = None
@@ -83,7 +86,7 @@ class Subscription:
         message = self._buffer.popleft()
         event = message.event
         self._bytes -= len(event.payload)
-        missed, self._lost = self._lost, 0
+        missed, self._lost = self._lost + self._gap_before(message), 0
         return Delivery(
             event.topic, event.payload, event.publisher, event.epoch, event.seq, message.hops,
             missed,
@@ -122,9 +125,9 @@ class Subscription:
             self._extend(messages)
             return
         for message in messages:
-            late = self.order.late
+            late = self.order.late_missed
             self._extend(self.order.offer(message, now))
-            if self.order.late > late:
+            if self.order.late_missed > late:
                 self._lose()
 
     def expire(self, now: int) -> None:
@@ -140,17 +143,32 @@ class Subscription:
     def _extend(self, messages: Sequence[Carrier]) -> None:
         buffer = self._buffer
         buffer.extend(messages)
+        if self.order is not None:
+            for gap in self.order.take_gaps():
+                self._gaps.append(gap)
+                self._count(gap[1])
         self._bytes += sum([len(message.event.payload) for message in messages])
         while len(buffer) > 1 and (len(buffer) > self._room or self._bytes > self.BYTES_MAX):
-            self._bytes -= len(buffer.popleft().event.payload)
+            message = buffer.popleft()
+            self._bytes -= len(message.event.payload)
+            self._lost += self._gap_before(message)
             self._lose()
         if buffer:
             self._wake()
 
     def _lose(self) -> None:
         self._lost += 1
-        self.missed += 1
-        self._note_missed()
+        self._count(1)
+
+    def _count(self, missed: int) -> None:
+        self.missed += missed
+        self._note_missed(missed)
+
+    def _gap_before(self, message: Carrier) -> int:
+        """Return how many events were given up just before this one, which leaves the buffer."""
+        if self._gaps and self._gaps[0][0] is message:
+            return self._gaps.popleft()[1]
+        return 0
 
     def _wake(self) -> None:
         waiting = self._waiting
