@@ -18,7 +18,7 @@ from orbweaver.study.paper import Paper
 from orbweaver.study.run import Result
 from orbweaver.study.spidercast import SPIDERCAST
 from orbweaver.study.vitis import VITIS
-from orbweaver.study.vitis.experiments import SCALES
+from orbweaver.study.vitis.scales import SCALES
 
 
 def result(name: str, seed: int, **metrics: Any) -> Result:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from orbweaver.study.paper import Paper
-from orbweaver.study.vitis.experiments import SCALES, TRACES, scenarios
+from orbweaver.study.vitis.experiments import TRACES, scenarios
 from orbweaver.study.vitis.figures import FIGURES
 from orbweaver.study.vitis.notes import NOTES
+from orbweaver.study.vitis.scales import SCALES
 from orbweaver.study.vitis.verdicts import CLAIMS
 
 COLUMNS = {
