@@ -99,6 +99,18 @@ def metrics_of(body: bytes) -> dict[str, float]:
     }
 
 
+def test_the_first_page_lists_the_others() -> None:
+    async def test(address: Address) -> None:
+        code, headers, body = await get(address, "/")
+        assert (code, headers["Content-Type"]) == (200, "text/plain; charset=utf-8")
+        listed = [line.split()[0] for line in body.decode().splitlines() if line[:1] == "/"]
+        assert ["/", *listed] == list(Admin(Counters(), lambda: STATUS)._pages)
+        for path in listed:
+            assert (await get(address, path))[0] == 200
+
+    run(test)
+
+
 def test_status_is_what_the_node_says() -> None:
     async def test(address: Address) -> None:
         code, headers, body = await get(address, "/status")
@@ -195,7 +207,7 @@ def test_a_status_that_fails_is_a_500_and_the_server_goes_on() -> None:
 @pytest.mark.parametrize(
     ("request_", "code"),
     [
-        (b"GET / HTTP/1.1\r\n\r\n", 404),
+        (b"GET / HTTP/1.1\r\n\r\n", 200),
         (b"GET /metrics/ HTTP/1.1\r\n\r\n", 404),
         (b"GET /../etc/passwd HTTP/1.1\r\n\r\n", 404),
         (b"GET /status HTTP/1.0\r\n\r\n", 200),

@@ -1,4 +1,4 @@
-"""The page for operators: `/metrics`, `/status` and `/healthz` over plain HTTP.
+"""The pages for operators: `/metrics`, `/status` and `/healthz` over plain HTTP; `/` lists them.
 
 It has no authentication, so it binds to this machine only unless told otherwise, and then
 answers only those who call it by a name of this machine: a web page elsewhere that makes
@@ -35,6 +35,15 @@ EXCHANGE_S = 5.0
 """For a request to arrive; then again for its answer to be taken."""
 ACCEPT_PAUSE_S = 0.02
 
+CONTENTS = b"""\
+An Orbweaver node. Its pages:
+
+/metrics   counters and gauges, for Prometheus
+/status    identity, links, topics, queues and counters, as one JSON object
+/healthz   200 while the node answers, and whether it has a link
+"""
+"""The page `/`, for people that open the address in a browser."""
+
 _JSON = "application/json"
 
 log = structlog.get_logger()
@@ -46,6 +55,7 @@ class Admin:
     def __init__(self, counters: Counters, status: Callable[[], Status]) -> None:
         self._status = status
         self._pages: dict[str, tuple[str, Callable[[], bytes]]] = {
+            "/": ("text/plain; charset=utf-8", lambda: CONTENTS),
             "/metrics": (CONTENT_TYPE, Metrics(counters, status).page),
             "/status": (_JSON, lambda: msgspec.json.encode(self._status())),
             "/healthz": (_JSON, self._health),
