@@ -44,16 +44,31 @@ def test_nodes_of_one_authority_talk_to_each_other(here: Path) -> None:
     assert (authority["name"], authority["days_left"]) == ("exchange", 3649)
     assert Path("ca/ca.key").stat().st_mode & 0o777 == 0o600
     own, certificate = result("issue", "ca", "--name", "london", "--host", "10.0.0.1")
-    assert certificate["id"] == own["id"] == id_text(node_in(here / "ca/london"))
+    assert certificate["id"] == own["id"] == id_text(node_in(here / "london"))
     assert (certificate["name"], certificate["issuer"]) == ("london", "exchange")
     assert (certificate["hosts"], certificate["days_left"]) == (["10.0.0.1"], 364)
     result("issue", "ca", "--name", "paris", "--out", "nodes/paris", "--days", "2")
     assert {path.name for path in Path("nodes/paris").iterdir()} == {
         "node.key", "node.pem", "ca.pem",
     }  # fmt: skip
-    server, client = server_context(here / "ca/london"), client_context(here / "nodes/paris")
+    server, client = server_context(here / "london"), client_context(here / "nodes/paris")
     met = asyncio.run(meet(server, client))
-    assert met == (node_in(here / "nodes/paris"), node_in(here / "ca/london"), None)
+    assert met == (node_in(here / "nodes/paris"), node_in(here / "london"), None)
+
+
+@pytest.mark.parametrize("authority", ["ca", ".", "../ca/"])
+def test_a_node_gets_its_folder_beside_the_authority(
+    here: Path, authority: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_authority(here / "ca", "cluster")
+    before = sorted((here / "ca").iterdir())
+    if authority != "ca":
+        monkeypatch.chdir(here / "ca")
+    result("issue", authority, "--name", "london")
+    assert sorted((here / "ca").iterdir()) == before
+    assert {path.name for path in (here / "london").iterdir()} == {
+        "node.key", "node.pem", "ca.pem",
+    }  # fmt: skip
 
 
 def test_issued_again_it_is_the_same_node_for_longer(here: Path) -> None:
@@ -70,20 +85,20 @@ def test_a_key_need_not_travel(here: Path) -> None:
     (key,) = result("show", "node.key")
     (certificate,) = result("issue", "ca", "--name", "far", "--public-key", key["public_key"])
     assert (certificate["id"], certificate["public_key"]) == (key["id"], key["public_key"])
-    assert not Path("ca/far/node.key").exists()
-    Path("node.key").rename("ca/far/node.key")
-    server_context(here / "ca/far")
+    assert not Path("far/node.key").exists()
+    Path("node.key").rename("far/node.key")
+    server_context(here / "far")
 
 
 def test_what_people_see_has_all_of_it_and_no_secret() -> None:
     run("init", "ca", "--name", "a [red]b")
     issued = run("issue", "ca", "--name", "n", "--host", "x.example")
-    shown = run("show", "ca/n")
-    key, certificate = (row for row in result("show", "ca/n") if row["kind"] != "authority")
+    shown = run("show", "n")
+    key, certificate = (row for row in result("show", "n") if row["kind"] != "authority")
     assert key["public_key"] in issued.stdout
-    for text in (key["id"], certificate["until"], "a [red]b", "good", "x.example", "ca/n/node.pem"):
+    for text in (key["id"], certificate["until"], "a [red]b", "good", "x.example", "n/node.pem"):
         assert text in shown.stdout
-    secret = Path("ca/n/node.key").read_text().splitlines()[1]
+    secret = Path("n/node.key").read_text().splitlines()[1]
     assert secret[-40:] not in issued.stdout + shown.stdout
 
 
@@ -106,6 +121,9 @@ def test_a_certificate_that_has_ended_is_shown_as_such(here: Path) -> None:
         ("issue ca", "Missing option '--name'"),
         ("issue nowhere --name n", "orbweaver keys init nowhere"),
         ("issue ca --name a/b", "say --out DIR"),
+        ("issue ca --name n --out ca", "inside the authority's folder ca"),
+        ("issue ca --name n --out ca/nodes/n", "ca/nodes/n is inside the authority's folder ca"),
+        ("issue ca --name ca", "choose a folder outside"),
         ("issue ca --name n --days 0", "1 to 3650 days"),
         ("issue ca --name n --days many", "Invalid value for '--days'"),
         ("issue ca --name n --public-key xyz", "not hexadecimal"),

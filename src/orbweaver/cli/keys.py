@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -66,7 +67,7 @@ def issue(
     name: Annotated[str, typer.Option(metavar="NODE", help="What the node is called.")],
     out_folder: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="The node's folder. [default: DIR/NODE]"),
+        typer.Option("--out", metavar="DIR", help="The node's folder. [default: NODE, beside DIR]"),
     ] = None,
     days: Annotated[int, typer.Option(help="How long the certificate is good for.")] = 365,
     host: Annotated[
@@ -108,7 +109,7 @@ def issue(
     if out_folder is None:
         if name in ("", ".", "..") or "/" in name:
             raise UsageError(f"{name!r} does not do as a folder; say --out DIR")
-        out_folder = authority / name
+        out_folder = Path(os.path.normpath(authority / ".." / name))
     equip(authority, out_folder, name, days, host or (), public_key=_unhex(public_key))
     files = [out_folder / file for file in (KEY, CERTIFICATE)]
     _print([file for file in files if file.exists()], json)
@@ -130,7 +131,7 @@ def show(
 
     Examples:
 
-        orbweaver keys show authority/london-1
+        orbweaver keys show london-1
 
         orbweaver keys show node.pem --json
     """

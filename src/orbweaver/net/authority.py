@@ -118,6 +118,11 @@ def equip(
 ) -> None:
     """Fill a node's folder, or renew what is in it. The key is made if there is none, unless
     the node has it elsewhere and only its `public_key` is here."""
+    if folder.resolve().is_relative_to(authority.resolve()):
+        raise UsageError(
+            f"{folder} is inside the authority's folder {authority}, which has {AUTHORITY_KEY} in "
+            "it and goes to no node; choose a folder outside"
+        )
     key = folder / KEY
     own = Identity.load(key) if key.exists() else None
     if own is None and public_key is None:
