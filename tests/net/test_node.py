@@ -192,7 +192,7 @@ def test_a_node_may_be_stopped_twice(tmp_path):
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("topic", ["", "a//b", "/a", "x" * 300, "tab\t", None])
+@pytest.mark.parametrize("topic", ["", "a//b", "/a", "x" * 300, "tab\t", None, "#", "a/+/b", "a/*"])
 def test_illegal_topics_are_refused(topic):
     async def scenario():
         async with make_node() as node:

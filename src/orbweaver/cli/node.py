@@ -25,7 +25,7 @@ from orbweaver.cli.loops import run
 from orbweaver.cli.node_config import as_toml
 from orbweaver.cli.terminal import err, out
 from orbweaver.core.errors import UsageError
-from orbweaver.core.ids import check_topic
+from orbweaver.core.ids import check_single_topic
 from orbweaver.net.cards import join_address
 from orbweaver.net.logs import configure_logs
 from orbweaver.net.node import NetworkNode
@@ -98,7 +98,7 @@ def node(
     said["admin"] = "" if admin == "none" else admin
     settings = assemble(config, said, set, {"listen": DEFAULTS["listen"], "admin": BESIDE})
     settings = _place_admin(settings)
-    topics = [check_topic(topic) for topic in subscribe or []]
+    topics = [check_single_topic(topic) for topic in subscribe or []]
     _configure_logs(log_format, log_level)
     run(_run(settings, topics, talk=log_format == "console"), uvloop)
 

@@ -15,7 +15,7 @@ from orbweaver.cli.joining import Config, Join, Listen, OverlayName, Set, Tls, a
 from orbweaver.cli.loops import carry_on, run
 from orbweaver.cli.terminal import err
 from orbweaver.core.errors import UsageError
-from orbweaver.core.ids import check_topic
+from orbweaver.core.ids import check_single_topic
 from orbweaver.net.handover import Handover
 from orbweaver.net.logs import configure_logs
 from orbweaver.net.node import NetworkNode
@@ -58,7 +58,7 @@ def pub(
 
         tail -f access.log | orbweaver pub logs/web --join node-1:7700 --tls keys/me
     """
-    check_topic(topic)
+    check_single_topic(topic)
     said = {"overlay": overlay, "listen": listen, "join": join, "tls": tls}
     settings = assemble(config, said, set)
     if not settings.join:

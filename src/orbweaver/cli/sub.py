@@ -18,7 +18,7 @@ from orbweaver.cli.loops import run
 from orbweaver.cli.reading import printable
 from orbweaver.cli.terminal import err
 from orbweaver.core.errors import UsageError
-from orbweaver.core.ids import check_topic
+from orbweaver.core.ids import check_single_topic
 from orbweaver.net.logs import configure_logs
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.settings import Settings
@@ -69,7 +69,7 @@ def sub(
         orbweaver sub logs/web logs/db --join node-1:7700 --since 60 --json
     """
     for topic in topics:
-        check_topic(topic)
+        check_single_topic(topic)
     said = {"overlay": overlay, "listen": listen, "join": join, "tls": tls}
     settings = assemble(config, said, set)
     if not settings.join:
@@ -134,14 +134,9 @@ async def _tell(node: NetworkNode, topics: list[str]) -> None:
         await asyncio.sleep(0.1)
         looks += 1
         if looks == ALONE_LOOKS and not node.unanswered():
-            err.print(Text(_alone(topics), "dim"), soft_wrap=True)
+            line = f"connected; nobody else takes part in {', '.join(topics)} yet"
+            err.print(Text(line, "dim"), soft_wrap=True)
     err.print(Text(f"linked; waiting for events on {', '.join(topics)}", "dim"), soft_wrap=True)
-
-
-def _alone(topics: list[str]) -> str:
-    line = f"connected; nobody else takes part in {', '.join(topics)} yet"
-    wild = any(topic.rpartition("/")[2] in ("#", "+") for topic in topics)
-    return f"{line} (there are no wildcards)" if wild else line
 
 
 async def _reader_left() -> None:

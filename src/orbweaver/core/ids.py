@@ -15,6 +15,9 @@ host can find the peers a message names."""
 
 TOPIC_BYTES_MAX = 255
 
+WILDCARDS = ("#", "+", "*")
+"""Levels that select several topics in other systems. Orbweaver has no such subscriptions."""
+
 Topic = Annotated[str, Meta(max_length=TOPIC_BYTES_MAX)]
 """A UTF-8 name with ``/`` between levels, as in ``news/sport``. A message with a longer one
 is not read at all."""
@@ -34,4 +37,20 @@ def check_topic(topic: str) -> Topic:
         raise UsageError(f"topic {topic!r} has characters that cannot be printed")
     if "" in topic.split("/"):
         raise UsageError(f"topic {topic!r} has an empty level: no leading, trailing or double '/'")
+    return topic
+
+
+def check_single_topic(topic: str) -> Topic:
+    """Return `topic` if an application may subscribe to it or publish on it.
+
+    The rule of `check_topic`, and no level is a wildcard: a subscriber to `news/#` would wait
+    for ever. Names in traces and in messages of peers are free to have such levels.
+    """
+    check_topic(topic)
+    for level in topic.split("/"):
+        if level in WILDCARDS:
+            raise UsageError(
+                f"topic {topic!r} has the wildcard '{level}', and there are no wildcards: "
+                "name each topic in full"
+            )
     return topic

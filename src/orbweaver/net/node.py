@@ -21,7 +21,7 @@ import msgspec
 import structlog
 
 from orbweaver.core.errors import PayloadTooLarge, ProtocolError, UsageError
-from orbweaver.core.ids import NodeId, Topic, check_topic
+from orbweaver.core.ids import NodeId, Topic, check_single_topic
 from orbweaver.core.messages import INTEREST_BYTES_MAX, Carrier, names_size
 from orbweaver.core.overlay import Overlay
 from orbweaver.net.bootstrap import Bootstrap
@@ -293,7 +293,7 @@ class NetworkNode:
 
     def _check_interest(self, host: Host, topic: Topic) -> None:
         if topic not in host.interest:
-            check_topic(topic)
+            check_single_topic(topic)
             if names_size([*host.interest, topic]) > INTEREST_BYTES_MAX:
                 raise UsageError(
                     f"{len(host.interest)} topics are as many as one node can tell others of; "
