@@ -132,13 +132,30 @@ def test_what_left_its_topic_earlier_does_not_make_others_leave():
     assert [kept(log, topic) for topic in "tuv"] == [[(1, 1), (1, 2)], [], [(1, 0)]]
 
 
-def test_a_seal_is_counted_once_for_a_stream():
+def test_a_seal_is_counted_once_however_many_streams_are_under_it():
     first, second = Seal(b"first"), Seal(b"second")
     log = EventLog(seal_to_bytes=lambda seal: b"x" * 100)
     for seq, seal in enumerate([first, first, Seal(b"first"), second, None]):
-        log.put(event(seq, seal=seal), 0, 0)
+        log.put(event(seq, "tu"[seq % 2], seal=seal, epoch=seq), 0, 0)
     assert log.sizes()["bytes"] == 5 * EVENT_COST + 2 * 100 * SEAL_COST
+    log.drop_topic("u")
+    assert log.sizes()["bytes"] == 3 * EVENT_COST + 100 * SEAL_COST
     log.drop_topic("t")
+    assert log.sizes()["bytes"] == 0
+    assert log._sealed == {}
+
+
+def test_a_seal_that_was_closed_later_is_not_given_back_twice():
+    """Of our own events all but the last are put while their seal is open, without a name."""
+    seal = Seal(b"")
+    log = EventLog(seal_to_bytes=lambda seal: b"x" * 100)
+    for seq in range(3):
+        log.put(event(seq, seal=seal), 0, 0)
+    seal.name = b"closed"
+    log.put(event(3, "u", seal=seal), 0, 0)
+    assert log.sizes()["bytes"] == 4 * EVENT_COST + 100 * SEAL_COST
+    log.drop_topic("t")
+    log.drop_topic("u")
     assert log.sizes()["bytes"] == 0
 
 
@@ -314,6 +331,13 @@ def test_an_answer_is_bounded_in_age_and_bytes():
     assert kept(log, now=400, limit=two) == [(1, 0), (1, 1)]
     assert kept(log, now=400, limit=two - 1) == [(1, 0)]
     assert kept(log, now=400, limit=0) == [(1, 0)]  # else a large event could never be had
+
+
+def test_seals_count_in_an_answer_once_each():
+    log = EventLog(seal_to_bytes=lambda seal: bytes(1000))
+    for seq in range(8):
+        log.put(event(seq, seal=Seal(b"%d" % (seq // 2))), 0, 0)
+    assert len(kept(log, limit=2 * (1000 + 2 * EVENT_COST))) == 4
 
 
 names = st.tuples(st.integers(1, 3), st.integers(0, 1), st.integers(0, 25))

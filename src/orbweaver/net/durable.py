@@ -25,7 +25,7 @@ import msgspec
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Event, Seal, StreamId
 from orbweaver.net.database import explained, open_database, transaction
-from orbweaver.net.eventlog import Entry, EventLog, Known, Window
+from orbweaver.net.eventlog import EVENT_COST, Entry, EventLog, Known, Window
 
 # What is read back: a damaged file may hold anything.
 _EventRow = tuple[int, str, int, int, int, int, bytes | None, bytes]
@@ -187,7 +187,7 @@ class DurableLog(EventLog):
             known = self._recall(event.stream, number, published)
             known.settle(seq)
             self._written = number
-            self._keep((number, published, event, known.window, self._size(event, known)))
+            self._keep((number, published, event, known.window, EVENT_COST + len(payload)))
         self._written = self._number
         self.expire(now)
 

@@ -60,7 +60,7 @@ Entry = tuple[int, int, Event, Window, int]
 class Known(Seen):
     """What has been seen of a stream, and when last."""
 
-    __slots__ = ("last_ms", "number", "seal", "window")
+    __slots__ = ("last_ms", "number", "window")
 
     def __init__(self, window: Window) -> None:
         super().__init__()
@@ -68,8 +68,6 @@ class Known(Seen):
         self.last_ms = 0
         self.number = 0
         """Of the last event put."""
-        self.seal = b""
-        """The name of the last seal counted: its other events do not count it again."""
 
 
 class EventLog:
@@ -97,6 +95,9 @@ class EventLog:
         self._bytes = 0
         self._forgotten = 0
         self._sweep_at = 0
+        self._sealed: dict[bytes, int] = {}
+        """How many events are kept under each seal, by its name. The first of them pays for it;
+        seals of our own that are still open have no name yet, and are free."""
         self._windows: dict[Topic, Window] = {}
         self._order: deque[Entry] = deque()
         self._streams: OrderedDict[StreamId, Known] = OrderedDict()
@@ -123,7 +124,7 @@ class EventLog:
 
         if age_ms <= self._age_ms_max:
             published = now - age_ms if age_ms > 0 else now
-            self._keep((number, published, event, known.window, self._size(event, known)))
+            self._keep((number, published, event, known.window, EVENT_COST + len(event.payload)))
         if now >= self._sweep_at:
             self._sweep(now, _SWEEP_ENTRIES)
         return True
@@ -170,8 +171,13 @@ class EventLog:
                 lacking.append(entry)
         size = 0
         chosen: list[tuple[Event, int]] = []
+        seals: dict[bytes, None] = {}
         for entry in _in_turn(lacking):
             size += entry[4]
+            seal = entry[2].seal
+            if seal is not None and seal.name not in seals and self._seal_to_bytes is not None:
+                seals[seal.name] = None
+                size += len(self._seal_to_bytes(seal))
             if chosen and size > limit_bytes:
                 break
             chosen.append((entry[2], max(0, now - entry[1])))
@@ -242,7 +248,7 @@ class EventLog:
         entries.append(entry)
         order.append(entry)
         self._events += 1
-        self._bytes += entry[4]
+        self._bytes += entry[4] + self._seal_cost(entry[2], 1)
         if len(entries) > self._events_max:
             self._drop_oldest(entry[3])
             oldest = order[0]
@@ -259,7 +265,7 @@ class EventLog:
         entry = window.entries.popleft()
         window.first = entry[0] + 1
         self._events -= 1
-        self._bytes -= entry[4]
+        self._bytes -= entry[4] + self._seal_cost(entry[2], -1)
         if not window.entries:
             self._drop_if_empty(window)
 
@@ -286,13 +292,21 @@ class EventLog:
                 self._sweep_at = now + min(_SWEEP_MS, self._age_ms_max)
                 return
 
-    def _size(self, event: Event, known: Known) -> int:
-        size = EVENT_COST + len(event.payload)
+    def _seal_cost(self, event: Event, change: int) -> int:
+        """Count one event more, or less, under its seal, and return the bytes of the seal if
+        the event is the first or the last."""
         seal = event.seal
-        if seal is not None and seal.name != known.seal and self._seal_to_bytes is not None:
-            known.seal = seal.name
-            size += SEAL_COST * len(self._seal_to_bytes(seal))
-        return size
+        if seal is None or self._seal_to_bytes is None:
+            return 0
+        before = self._sealed.get(seal.name, 0)
+        after = before + change
+        if not seal.name or after < 0:
+            return 0
+        if after:
+            self._sealed[seal.name] = after
+        else:
+            del self._sealed[seal.name]
+        return SEAL_COST * len(self._seal_to_bytes(seal)) if not (before and after) else 0
 
 
 def _in_turn(entries: list[Entry]) -> list[Entry]:
