@@ -8,17 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from orbweaver.metrics.averages import interval95, mean
+from orbweaver.metrics.averages import STUDENT, interval95, mean, student95
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40))
 def test_the_interval_is_students(values: list[float]) -> None:
     error = statistics.stdev(values) / math.sqrt(len(values))
     half = t.ppf(0.975, len(values) - 1) * error
-    # Beyond thirty values we take the normal distribution's quantile.
-    share = 0.04 if len(values) > 31 else 3e-4
     rounding = 1e-12 * max(map(abs, values)) * len(values)
-    assert interval95(values) == pytest.approx(half, rel=share, abs=rounding + 1e-12)
+    assert interval95(values) == pytest.approx(half, rel=3e-4, abs=rounding + 1e-12)
+
+
+@pytest.mark.parametrize("freedom", [*range(1, 61), 99, 999, 9999, 99_999])
+def test_the_quantile_is_students_for_any_number_of_values(freedom: int) -> None:
+    tabled = freedom <= len(STUDENT)
+    exact = t.ppf(0.975, freedom)
+    assert student95(freedom) == pytest.approx(exact, abs=5.1e-4 if tabled else 3e-6)
 
 
 @pytest.mark.parametrize(
