@@ -12,7 +12,7 @@ from orbweaver import __version__
 from orbweaver.pipeline.characterise.locality import Locality
 from orbweaver.pipeline.characterise.popularity import Distribution
 from orbweaver.pipeline.characterise.powerlaw import survival
-from orbweaver.pipeline.characterise.tdi import Tdi
+from orbweaver.pipeline.characterise.tdi import CHECKED, Tdi
 from orbweaver.pipeline.characterise.workload import Character
 from orbweaver.report import plots
 from orbweaver.report.page import Page
@@ -81,10 +81,13 @@ def describe_tdi(tdi: Tdi) -> str:
     text += f" Estimated from {tdi.nodes:,} nodes"
     if tdi.interval95 is not None:
         text += f", +- {tdi.interval95:.2f} (95 %)"
-    how = (
-        " found by MinHash bands, which can only make it too low" if tdi.method == "minhash" else ""
-    )
-    return f"{text}; their neighbours are{how or ' exact'}."
+    if tdi.method == "minhash":
+        checked = min(CHECKED, tdi.nodes)
+        return (
+            f"{text}; their neighbours are found by MinHash bands. What these miss is measured "
+            f"on {checked:,} of the nodes and added."
+        )
+    return f"{text}; their neighbours are exact."
 
 
 def _row(found: Distribution) -> list[str]:
@@ -109,8 +112,6 @@ def _ccdf(found: Distribution, label: str) -> str:
             axes.loglog(line, ys, "-", lw=1.2, color=plots.COLOURS[1], label=label_fit)
             axes.legend()
         axes.set_ylim(bottom=0.5 / found.count, top=1.5)
-        # Between powers of ten there is room for numbers only where there are few powers.
-        axes.tick_params(which="minor", labelbottom=xs[-1] < 5 * xs[0], labelleft=False)
         axes.set_xlabel(label)
         axes.set_ylabel("share with at least so many")
 
