@@ -12,14 +12,15 @@ from orbweaver.records.files import whole_file
 STYLE = """
 :root { --ink: #22303c; --line: #dde2e8; --good: #2e7d4f; --bad: #b3423a; }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); margin: 0 auto;
-       max-width: 1080px; padding: 2rem 1.2rem 4rem; }
+       max-width: 1400px; padding: 2rem 1.2rem 4rem; }
 h1 { font-size: 1.7rem; margin: 0 0 .3rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; }
 p { max-width: 46rem; } code { background: #f2f4f7; padding: .1em .35em; border-radius: 4px; }
 .lead { color: #55626f; } .plots { display: flex; flex-wrap: wrap; gap: 1.2rem; }
-figure { margin: 0; flex: 1 1 420px; max-width: 520px; } img { width: 100%; }
+figure { margin: 0; flex: 1 1 420px; max-width: 560px; } img { width: 100%; }
 figcaption { font-size: .85rem; color: #55626f; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .9rem; }
-th, td { padding: .35rem .7rem; border-bottom: 1px solid var(--line); text-align: right;
+.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .82rem; }
+td:first-child, .text td { overflow-wrap: anywhere; } td { min-width: 2.8rem; }
+th, td { padding: .35rem .5rem; border-bottom: 1px solid var(--line); text-align: right;
          vertical-align: top; } th { border-bottom-width: 2px; }
 th:first-child, td:first-child, .text th, .text td { text-align: left; }
 .good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }

@@ -13,6 +13,7 @@ from orbweaver.metrics.snapshot import Snapshot
 COLOURS = ("#2a6f97", "#e07a5f", "#81b29a", "#9d6b9e", "#c9a227", "#5c677d", "#d1495b")
 GREY = "#b8bec7"
 INK = "#22303c"
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def draw(paint: Callable[[Any], None], width: float = 5.2, height: float = 3.3) -> str:
@@ -37,10 +38,39 @@ def draw(paint: Callable[[Any], None], width: float = 5.2, height: float = 3.3) 
     }
     with rc_context(style):
         figure = Figure(figsize=(width, height), layout="constrained")
-        paint(figure.add_subplot())
+        axes = figure.add_subplot()
+        paint(axes)
+        for axis in (axes.xaxis, axes.yaxis):
+            if axis.get_scale() == "log":
+                _label_log(axis)
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()
+
+
+def _label_log(axis: Any) -> None:
+    """Label a log axis with plain numbers: matplotlib's own labels are maths, which would be
+    shown as its source text. Powers of ten are labelled; where these are fewer than two, their
+    multiples by 2 and 5 as well; and round numbers on an axis that is shorter than a power."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    powers = math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1
+    if high < 10 * low:
+        axis.set_major_locator(MaxNLocator(5))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1.0,) if powers > 1 else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: plain_number(x)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def plain_number(x: float) -> str:
+    """Write a label of a log axis: 0.01, 500, 20,000, and 10⁶ or 2·10⁶ beyond."""
+    if 0.001 <= x < 999_999:
+        return f"{x:,.10g}"
+    digits, _, power = f"{x:.0e}".partition("e")
+    raised = str(int(power)).translate(SUPERSCRIPTS)
+    return f"10{raised}" if digits == "1" else f"{digits}·10{raised}"
 
 
 def bars(
@@ -66,7 +96,9 @@ def bars(
             axes.legend()
         axes.set_ylabel(label)
         if len(names) > 5:
-            axes.tick_params("x", rotation=25)
+            # The end of a name stands below its bar, not its middle.
+            for tick_label in axes.get_xticklabels():
+                tick_label.set(rotation=25, ha="right", rotation_mode="anchor")
         if max(heights) > 20 * max(1, min(heights)):
             axes.set_yscale("log")
         else:
