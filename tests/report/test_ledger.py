@@ -188,3 +188,24 @@ def test_notes_are_those_of_the_scale_and_of_the_claims() -> None:
     assert paper.notes_on("quick", ["S1"]) == found
     assert paper.notes_on("quick", []) == {"the scale": "small"}
     assert paper.notes_on("full", ["S1"]) == {}
+
+
+@pytest.mark.parametrize("papers", [[], ["S1"]], ids=["no paper", "a paper"])
+def test_delivery_delay_and_traffic_are_on_the_page(
+    tmp_path: Path, series: dict[str, Series], papers: list[str]
+) -> None:
+    judged = [judge(SPIDERCAST, papers, "quick", series)] if papers else []
+    write_study(tmp_path / "p.html", judged, series, "orbweaver report x", "feed")
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    for title in ("hit ratio", "hops", "ms", "overhead", "control B/s", "repair messages"):
+        assert f"<th>{title}</th>" in page
+    assert page.count("<th>msgs/join</th>") == 1, "shown by the first table"
+
+
+def test_what_was_not_measured_has_no_table(tmp_path: Path) -> None:
+    unpublished = {m: None for m in MEANING if m.startswith(("hit", "dup", "delay", "prompt"))}
+    found = gather([result("mine", seed, **unpublished) for seed in range(3)])
+    write_study(tmp_path / "p.html", [], found, "orbweaver report x", "feed")
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert "Delivery" not in page
+    assert "<th>control B/s</th>" in page

@@ -9,11 +9,32 @@ from pathlib import Path
 import msgspec
 
 from orbweaver import __version__
+from orbweaver.core.messages import PURPOSES
 from orbweaver.report import plots
 from orbweaver.report.oracle import told_oracle
 from orbweaver.report.page import Page
 from orbweaver.study.claims import Verdict, count_runs
 from orbweaver.study.paper import COLUMNS, HISTOGRAMS, BySeries, Figure, Paper
+
+DELIVERY = {
+    "hit_ratio": ("hit ratio", 4),
+    "hit_ratio_worst": ("worst twentieth", 4),
+    "duplicates": ("duplicates", 2),
+    "duplicates_steady": ("steady", 3),
+    "delay_hops_mean": ("hops", 2),
+    "delay_hops_max": ("most hops", 1),
+    "delay_ms_mean": ("ms", 0),
+    "delay_ms_max": ("most ms", 0),
+}
+"""Of a table of settings, how events arrived: metric -> title and digits."""
+
+TRAFFIC = {
+    "traffic_overhead": ("overhead", 3),
+    "burdened": ("above 20 %", 3),
+    "control_messages_per_join": ("msgs/join", 1),
+    "control_bytes_per_node_second": ("control B/s", 0),
+} | {f"{purpose}_messages": (f"{purpose} messages", 0) for purpose in PURPOSES}
+"""Of a table of settings, what was sent: metric -> title and digits."""
 
 SEEDS_MIN = 3
 """With fewer, what holds may be chance."""
@@ -173,10 +194,30 @@ def write_study(
         page.text(oracle)
     page.heading("Settings")
     page.text("Means over seeds, with half the 95 % interval where there are several.")
-    page.table(*settings_rows(series, papers[0].paper.columns if papers else COLUMNS))
+    _settings(page, series, papers[0].paper.columns if papers else COLUMNS)
     page.heading("Again")
     page.command(command)
     page.write(path, f"orbweaver {__version__}, runs of code {code}")
+
+
+def _settings(page: Page, series: BySeries, columns: Mapping[str, tuple[str, int]]) -> None:
+    """Add the tables of all settings: the paper's columns, then what these leave out of delivery
+    and traffic, as far as it was measured."""
+    page.table(*settings_rows(series, columns))
+    for title, others in (("Delivery and delay", DELIVERY), ("Traffic", TRAFFIC)):
+        left = {m: c for m, c in others.items() if m not in columns and _measured(series, m)}
+        if left:
+            page.heading(title)
+            page.table(*settings_rows(series, left))
+
+
+def _measured(series: BySeries, metric: str) -> bool:
+    """Return whether every run knows the metric, which those of older code may not, and any run
+    has a value of it."""
+    results = [result for one in series.values() for result in one.each()]
+    return all(metric in r.metrics for r in results) and any(
+        r.metrics[metric] is not None for r in results
+    )
 
 
 def _lead(papers: Sequence[Judged], series: BySeries) -> str:
@@ -192,12 +233,19 @@ def _overview(series: BySeries) -> list[tuple[str, str]]:
     """For runs that belong to no paper: the settings beside each other."""
 
     def bars(metric: str, label: str) -> str:
-        means = {one.label: one.means(metric)[-1] for one in series.values()}
-        spread = {one.label: one.intervals(metric)[-1] for one in series.values()}
+        if not _measured(series, metric):
+            return ""
+        there = {one.label: one for one in series.values() if one.values(metric)[-1]}
+        means = {label: one.means(metric)[-1] for label, one in there.items()}
+        spread = {label: one.intervals(metric)[-1] for label, one in there.items()}
         return plots.bars(means, label, spread)
 
     return [
         (bars("degree_mean", "links of a node"), "Degree, mean over seeds"),
         (bars("components", "components"), "Components over all topics"),
         (bars("diameter_max", "hops"), "Largest topic diameter"),
+        (bars("hit_ratio", "hit ratio"), "Deliveries that happened, of those owed"),
+        (bars("delay_hops_mean", "hops"), "Delay of delivered events in hops"),
+        (bars("traffic_overhead", "share of traffic"), "Traffic of no interest"),
+        (bars("control_bytes_per_node_second", "bytes per node and second"), "Control traffic"),
     ]
