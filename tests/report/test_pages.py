@@ -13,15 +13,22 @@ import pytest
 from matplotlib.figure import Figure
 
 from orbweaver.report import plots
+from orbweaver.report.page import STYLE
 from tests.report.browser import CHROMIUM, measured
 from tests.report.pages import PAGES
 
 WIDTH = 1300
 """Pixels of a window in which no column may be cut off."""
-ROOM = 1220
-"""Pixels that a table has in it, beside margins and a scroll bar."""
-LETTER, PADDING, LEAST = 7.4, 15.0, 57.0
-"""Pixels of a letter of a table at most, beside a cell's text, and of a cell at least."""
+EM = 16
+"""Pixels of the browser's own letters, which the style's rem is counted in."""
+LETTER_EM, BAR = 0.56, 15
+"""The width of a letter or digit over the height of its font; pixels of a scroll bar."""
+
+
+def styled(pattern: str) -> float:
+    found = re.search(pattern, STYLE, re.DOTALL)
+    assert found, f"the style has no {pattern}"
+    return float(found[1])
 
 
 class Drawn:
@@ -94,6 +101,11 @@ def test_each_axis_has_at_least_two_labels(drawn: Drawn) -> None:
 
 def test_tables_are_narrow_enough(drawn: Drawn) -> None:
     """By the longest word of each column: a text is folded between words, a number is not."""
+    side = EM * styled(r"body {.*?padding: \S+ ([\d.]+)rem")
+    room = min(WIDTH - BAR, styled(r"body {.*?max-width: (\d+)px")) - 2 * side
+    padding = 2 * EM * styled(r"th, td {.*?padding: \S+ ([\d.]+)rem")
+    letter = LETTER_EM * EM * styled(r"table {.*?font-size: ([\d.]+)rem")
+    least = EM * styled(r"td {.*?min-width: ([\d.]+)rem")
     tables = re.findall(r"<table(.*?)>(.*?)</table>", drawn.text)
     assert tables
     for kind, table in tables:
@@ -104,10 +116,10 @@ def test_tables_are_narrow_enough(drawn: Drawn) -> None:
         wide = [max(map(longest_word, column)) for column in zip(*rows, strict=True)]
         folded = range(len(wide)) if "text" in kind else (0,)
         needed = sum(
-            PADDING + (LEAST if i in folded else max(LEAST, LETTER * letters))
+            padding + (least if i in folded else max(least, letter * letters))
             for i, letters in enumerate(wide)
         )
-        assert needed <= ROOM, f"{rows[0]} need {needed:.0f} pixels"
+        assert needed <= room, f"{rows[0]} need {needed:.0f} pixels of {room:.0f}"
 
 
 def longest_word(cell: str) -> int:
