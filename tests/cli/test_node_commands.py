@@ -148,12 +148,22 @@ def test_nobody_is_there(tmp_path: Path) -> None:
         assert pub.err.endswith(f"nobody lets us in ({address}: connection refused)\n")
 
 
-def test_who_speaks_of_another_overlay_is_told(tmp_path: Path, join: tuple[str, ...]) -> None:
-    with Command(
-        tmp_path, "pub", "kept", "x", *join[:2], "--overlay", "vitis", "--wait", "0.5"
-    ) as pub:
-        assert pub.ends() == 1
-        assert "overlay 'spidercast' does not go with 'vitis'" in pub.err
+@pytest.mark.parametrize("command", ["pub kept x", "sub kept", "node --listen 127.0.0.1:0"])
+@pytest.mark.parametrize(
+    ("option", "differ"),
+    [
+        ("overlay=vitis", "overlay 'spidercast' does not go with 'vitis'"),
+        ("cluster=mine", "cluster 'orbweaver' does not go with 'mine'"),
+    ],
+)
+def test_a_command_for_another_network_fails_at_once(
+    tmp_path: Path, join: tuple[str, ...], command: str, option: str, differ: str
+) -> None:
+    with Command(tmp_path, *command.split(), *join[:2], "--set", option) as told:
+        assert told.ends() == 2
+        assert told.out == ""
+        last = told.err.splitlines()[-1]
+        assert last.startswith(f"orbweaver: {join[1]} belongs to another network: {differ}; ")
 
 
 def test_a_node_says_who_it_is_and_leaves_when_told(tmp_path: Path) -> None:

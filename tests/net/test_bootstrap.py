@@ -8,7 +8,9 @@ import socket
 from pathlib import Path
 
 import pytest
+import structlog
 
+from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.net.bootstrap import Bootstrap, _some_answer
 from tests.net.live import make_node
@@ -66,13 +68,59 @@ def test_who_is_not_let_in_knows_why() -> None:
         async with (
             make_node("vitis") as other,
             make_node("vitis", cluster="theirs") as foreign,
-            make_node(join=[other.address, foreign.address, nobody, "nowhere.invalid:1"]) as node,
+            make_node() as ours,
+            make_node(
+                join=[other.address, foreign.address, nobody, ours.address, "nowhere.invalid:1"]
+            ) as node,
         ):
+            # At the start, the others are not waited for when one has let us in.
+            await asyncio.gather(*map(node._bootstrap._call, node._bootstrap._addresses))
             why = node.unanswered()
             assert "overlay 'vitis' does not go with 'spidercast'" in why[other.address]
             assert "cluster 'theirs' does not go with 'orbweaver'" in why[foreign.address]
             assert why[nobody] == "connection refused"
             assert "nowhere.invalid:1" in why
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("theirs", "differ"),
+    [
+        ({"overlay": "vitis"}, "overlay 'vitis' does not go with 'spidercast'"),
+        ({"cluster": "theirs"}, "cluster 'theirs' does not go with 'orbweaver'"),
+    ],
+)
+def test_a_node_of_another_network_does_not_start(theirs: dict[str, str], differ: str) -> None:
+    async def main() -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            nobody = f"127.0.0.1:{probe.getsockname()[1]}"
+            async with make_node(**theirs) as foreign:
+                lost = make_node(join=[nobody, foreign.address])
+                with pytest.raises(UsageError) as told:
+                    await lost.start()
+                assert f"{foreign.address} belongs to another network: {differ}" in str(told.value)
+                with pytest.raises(UsageError, match="has stopped"):
+                    lost.neighbours()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(main())
+
+
+def test_another_network_that_comes_up_later_is_logged_once() -> None:
+    async def main() -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            late = f"127.0.0.1:{probe.getsockname()[1]}"
+        async with make_node(join=[late], rejoin_s=1e6) as node:
+            async with make_node("vitis", listen=late):
+                with structlog.testing.capture_logs() as logs:
+                    await node._bootstrap.look_around()
+                    await node._bootstrap.look_around()
+            assert "overlay 'vitis' does not go with" in node.unanswered()[late]
+        found = [line for line in logs if line["event"] == "another network"]
+        assert [line["address"] for line in found] == [late]
 
     asyncio.run(main())
 

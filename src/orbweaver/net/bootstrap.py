@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import structlog
 
+from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.core.seeds import pick, sample
 from orbweaver.net.cards import join_address
@@ -33,13 +34,16 @@ class Bootstrap:
         self._addresses = [split_address(text, PORT) for text in addresses]
         self.unanswered: dict[str, str] = {}
         """Addresses that did not let us in when last asked, and why."""
+        self._foreign: dict[str, str] = {}
+        """Addresses of nodes in another cluster or of another overlay, and what differs."""
         self._found: dict[tuple[str, int], NodeId] = {}
         """Who was there. Its card may name another address: we were told a host name, or one
         that leads to it by a detour."""
 
     async def join(self, patience_s: float) -> list[NodeId]:
-        """Those who answer, and some who may. With no answer in `patience_s` the node starts
-        alone, and goes on looking."""
+        """Return the nodes that answer, and some that may. With no answer in `patience_s` the
+        node starts alone, and goes on looking. A `UsageError` if no address lets us in and one is
+        that of another cluster or overlay: no later attempt would succeed there."""
         found: list[NodeId] = []
         calls = [asyncio.create_task(self._call(address)) for address in self._addresses]
         if calls:
@@ -50,6 +54,12 @@ class Bootstrap:
                 for call in calls:
                     call.cancel()
                 await asyncio.gather(*calls, return_exceptions=True)
+            if not found and self._foreign:
+                name, why = next(iter(self._foreign.items()))
+                raise UsageError(
+                    f"{name} belongs to another network: {why}; all nodes of a network have the "
+                    "same cluster and overlay"
+                )
             if not found and self.unanswered:
                 log.warning("nobody lets us in yet", **self.unanswered)
         remembered = [card.node for card in self._host.book.cards()]
@@ -80,8 +90,12 @@ class Bootstrap:
         name = join_address(*address)
         self.unanswered.setdefault(name, "no answer yet")
 
-        def explain(why: str) -> None:
+        def explain(why: str, foreign: bool) -> None:
             self.unanswered[name] = why
+            if foreign and name not in self._foreign:
+                self._foreign[name] = why
+                if self._host.running:
+                    log.warning("another network", address=name, reason=why)
             if why != MYSELF:
                 return
             if split_address(self._host.settings.listen)[1]:

@@ -30,7 +30,7 @@ from orbweaver.net.frames import (
     control_frame,
     read_control,
 )  # fmt: skip
-from orbweaver.net.handshake import Handshake
+from orbweaver.net.handshake import Handshake, OtherNetwork
 from orbweaver.net.identity import Identity
 from orbweaver.net.limits import Bucket
 from orbweaver.net.seals import BatchSeal
@@ -102,6 +102,8 @@ class Connection(asyncio.Protocol):
         self.opened_at = 0.0
         self.reason = ""
         """Why it was refused, by whichever end."""
+        self.foreign = False
+        """The far end is in another cluster or runs another overlay."""
         self.retired = False
         """We have said Bye."""
         self.paused_since: float | None = None
@@ -329,6 +331,7 @@ class Connection(asyncio.Protocol):
             else:
                 raise ProtocolError("a handshake is a hello and a proof")
         except ProtocolError as error:
+            self.foreign = isinstance(error, OtherNetwork)
             self._owner.counters.bad_handshakes += 1
             self.refuse(str(error))
 

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _PURPOSE = b"orbweaver hello 1\0"
 
 
+class OtherNetwork(ProtocolError):
+    """The far end is in another cluster or runs another overlay, so calling again is in vain."""
+
+
 class Handshake:
     def __init__(self, identity: Identity, card: Card, settings: Settings, ours: bool) -> None:
         """`ours` if it is we who call."""
@@ -41,13 +45,14 @@ class Handshake:
 
     def check_terms(self, hello: Hello) -> None:
         """What costs nothing to check: whether the two can understand each other at all."""
+        if hello.version != VERSION:
+            raise ProtocolError(f"version {hello.version!r} does not go with {VERSION!r}")
         for name, mine, theirs in (
-            ("version", VERSION, hello.version),
             ("cluster", self._settings.cluster, hello.cluster),
             ("overlay", self._settings.overlay, hello.overlay),
         ):
             if mine != theirs:
-                raise ProtocolError(f"{name} {theirs!r} does not go with {mine!r}")
+                raise OtherNetwork(f"{name} {theirs!r} does not go with {mine!r}")
         if len(hello.nonce) != NONCE:
             raise ProtocolError("a nonce of the wrong length")
 

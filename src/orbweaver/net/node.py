@@ -115,6 +115,13 @@ class NetworkNode:
     async def start(self) -> None:
         if self._host is not None:
             raise UsageError("this node has been started; make another")
+        try:
+            await self._start()
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def _start(self) -> None:
         default_logs()
         tls = open_tls(self.settings)
         epochs = epoch_path(self.settings)
@@ -173,11 +180,7 @@ class NetworkNode:
                 self._log.close()
 
     async def __aenter__(self) -> NetworkNode:
-        try:
-            await self.start()
-        except BaseException:
-            await self.stop()
-            raise
+        await self.start()
         return self
 
     async def __aexit__(

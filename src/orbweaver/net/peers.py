@@ -134,11 +134,12 @@ class Peers:
         self,
         host: str,
         port: int,
-        explain: Callable[[str], None] = lambda why: None,
+        explain: Callable[[str, bool], None] = lambda why, foreign: None,
         expected: NodeId | None = None,
     ) -> Connection | None:
-        """Open a connection to an address; None if nobody answers, another than expected does
-        or we do not agree, and `explain` is told why."""
+        """Open a connection to an address; None if no node answers, another than expected does
+        or we do not agree, and `explain` is told why, and whether the node there is of another
+        cluster or overlay."""
         made: list[Connection] = []
 
         def factory() -> Connection:
@@ -152,7 +153,7 @@ class Peers:
             connected = True
         except (OSError, TimeoutError, ValueError) as error:  # the last: an impossible name
             self._owner.counters.dials_failed += 1
-            explain(_why(error))
+            explain(_why(error), False)
             return None
         finally:  # of several addresses, those where it did not work
             for failed in made[:-1] if connected else made:
@@ -163,7 +164,8 @@ class Peers:
             assert connection.card is not None
             self.doubts.found(connection.card, self._loop.time())
             return connection
-        explain(connection.reason or "it hung up at once; does one of the two run TLS?")
+        why = connection.reason or "it hung up at once; does one of the two run TLS?"
+        explain(why, connection.foreign)
         return None
 
     async def _connect(self, factory: Callable[[], Connection], host: str, port: int) -> None:
