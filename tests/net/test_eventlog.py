@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.messages import Event, Seal
 from orbweaver.net.eventlog import EVENT_COST, SEAL_COST, EventLog
+from orbweaver.net.seals import BatchSeal
 
 EVERYTHING = 1 << 60
 
@@ -285,6 +286,44 @@ def test_strangers_cannot_make_it_remember_more_than_so_many_streams():
     assert log.sizes()["topics"] == 51  # events are kept by limits of their own
     log.expire(10**6)
     assert log._windows == {}
+
+
+def sealed(time_ms, publisher):
+    seal = BatchSeal(publisher)
+    seal.name, seal.time_ms = b"%d" % time_ms, time_ms
+    return seal
+
+
+def test_the_streams_of_one_publisher_do_not_push_out_those_of_others():
+    log = filled(event(0, publisher=2), streams_max=100, streams_of_publisher=10)
+    for epoch in range(1000):
+        assert log.put(event(0, epoch=epoch), 0, 1)
+        assert log._of_publisher[1] <= 10
+    assert not log.put(event(0, publisher=2), 0, 2)
+    assert len(log._streams) <= 11
+
+
+@pytest.mark.parametrize("publishers", [1, 40, 200])
+def test_what_was_forgotten_early_is_not_new_again(publishers):
+    """However many keys it takes to make the log forget, up to more than it knows by name."""
+    log = EventLog(streams_max=50, streams_of_publisher=10)
+    victims = [event(n, "news", 999, seal=sealed(1000 + n, 999)) for n in range(20)]
+    assert all(log.put(each, 0, 1100) for each in victims)
+    for n in range(1000):
+        of = 1 + n % publishers
+        assert log.put(event(0, "x", of, n, seal=sealed(2000 + n, of)), 0, 2000 + n)
+    assert publishers == 1 or not log.seen(victims[0])
+    assert not any(log.put(each, 0, 4000) for each in victims)
+    # It goes on with what its publisher seals from now on.
+    assert log.put(event(20, "news", 999, seal=sealed(5000, 999)), 0, 5000)
+    assert log.put(event(21, "news", 999, seal=sealed(5000, 999)), 0, 5000)
+
+
+def test_a_clock_that_is_ahead_shuts_out_nobody_else():
+    log = EventLog(streams_max=5)
+    for n in range(100):
+        assert log.put(event(0, "x", n, seal=sealed(10**9, n)), 0, 1000)
+    assert log.put(event(0, "news", 999, seal=sealed(1001, 999)), 0, 1001)
 
 
 # -- for neighbours

@@ -11,11 +11,12 @@ import pytest
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Event
-from orbweaver.gossip.dissemination import Push
+from orbweaver.gossip import flood
+from orbweaver.gossip.dissemination import Dissemination, Push
 from orbweaver.gossip.flood import Notice, Pulled
 from orbweaver.net.catchup import ASK_S_MIN
 from orbweaver.net.connection import KEPT_SEALS_MAX, STRIKES_MAX
-from orbweaver.net.frames import Answer, Ask, Hello, Position, Seals, Wanted
+from orbweaver.net.frames import Answer, Ask, Hello, Ping, Pong, Position, Seals, Wanted
 from orbweaver.net.gate import AGE_MS_MAX, HOPS_MAX
 from orbweaver.net.identity import Identity
 from orbweaver.net.seals import SealBody, SealChecker
@@ -258,6 +259,44 @@ def test_somebody_who_may_not_publish(overlay: str) -> None:
             await until(lambda: ring.counters.not_allowed == TRIES)
             # Lists may differ while they are being changed: nobody is cut off for it.
             assert not attacker.closed.is_set()
+            await ring.check()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_nothing_is_given_out_twice_however_many_streams_are_begun(
+    overlay: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every memory of what was seen is pushed out by streams with epochs of their own."""
+    monkeypatch.setattr(Dissemination, "STREAMS_MAX", 50)
+    monkeypatch.setattr(flood, "STREAMS_MAX", 50)
+    monkeypatch.setattr(flood, "KNOWN_MAX", 50)
+
+    async def scenario() -> None:
+        async with arena(overlay, window_events=20) as ring:
+            ring.victim._log._streams_max = 50
+            honest = await ring.member()
+            events = [honest.event(seq, payload=b"once %d" % seq) for seq in range(20)]
+            honest.seal(*events)
+            for event in events:
+                carry(honest, event)
+            await until(lambda: len(ring.at_victim) == 20)
+            for _ in range(4):
+                attacker = await ring.member()
+                many = [attacker.event(0, epoch=1000 + n) for n in range(100)]
+                attacker.seal(*many)
+                for event in many:
+                    carry(attacker, event)
+                attacker.control(Ping())
+                await attacker.wait_for(Pong)
+            assert not ring.victim._log.seen(events[0])
+            given_out = len(ring.at_victim)
+            for event in events:
+                carry(honest, event)
+            honest.control(Ping())
+            await honest.wait_for(Pong)
+            assert len(ring.at_victim) == given_out
             await ring.check()
 
     run(scenario)

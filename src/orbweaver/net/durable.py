@@ -196,6 +196,7 @@ class DurableLog(EventLog):
         self._number = max(self._number, number)
         known.number = max(known.number, number)
         known.last_ms = max(known.last_ms, last_ms)
+        known.sealed_ms = known.last_ms  # about; it is not written down
         return known
 
     def _load_seals(self) -> dict[bytes, Seal]:

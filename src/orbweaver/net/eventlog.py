@@ -8,7 +8,9 @@ a topic leave in order, so all below the topic's `first` are gone. Nothing is se
 
 What was seen outlives what is kept, so that no event is given out twice: of each stream the
 numbers are remembered for `forget_ms` after its last event. By then that event is too old
-for any window, and nobody can bring it again.
+for any window, and nobody can bring it again. Where streams have to be forgotten earlier,
+because there are too many, the time in their seals takes the place of the numbers: of that
+publisher nothing is new any more that was sealed before, unless its stream is still known.
 
 Times are milliseconds that the caller passes in and that never go back.
 """
@@ -21,6 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Event, Seal, StreamId
+from orbweaver.net.seals import BatchSeal
 from orbweaver.net.seen import SEQ_MAX, Seen, has
 
 EVENT_COST = 400
@@ -60,7 +63,7 @@ Entry = tuple[int, int, Event, Window, int]
 class Known(Seen):
     """What has been seen of a stream, and when last."""
 
-    __slots__ = ("last_ms", "number", "window")
+    __slots__ = ("last_ms", "number", "sealed_ms", "window")
 
     def __init__(self, window: Window) -> None:
         super().__init__()
@@ -68,6 +71,8 @@ class Known(Seen):
         self.last_ms = 0
         self.number = 0
         """Of the last event put."""
+        self.sealed_ms = 0
+        """The latest time in a seal of its events, by the publisher's clock."""
 
 
 class EventLog:
@@ -78,15 +83,17 @@ class EventLog:
         bytes_max: int = 64 << 20,
         *,
         streams_max: int = 100_000,
+        streams_of_publisher: int = 1 << 14,
         forget_ms: int | None = None,
         seal_to_bytes: Callable[[Seal], bytes] | None = None,
     ) -> None:
-        """`events_max` is for each topic, the others are for all together. Without
-        `seal_to_bytes`, seals are counted as nothing."""
+        """`events_max` is for each topic, `streams_of_publisher` for each publisher, the others
+        are for all together. Without `seal_to_bytes`, seals are counted as nothing."""
         self._events_max = events_max
         self._age_ms_max = age_ms_max
         self._bytes_max = bytes_max
         self._streams_max = max(1, streams_max)
+        self._streams_of_publisher = max(1, streams_of_publisher)
         self._forget_ms = 2 * age_ms_max if forget_ms is None else forget_ms
         self._seal_to_bytes = seal_to_bytes
 
@@ -102,6 +109,12 @@ class EventLog:
         self._order: deque[Entry] = deque()
         self._streams: OrderedDict[StreamId, Known] = OrderedDict()
         """Those silent for longest come first."""
+        self._of_publisher: dict[NodeId, int] = {}
+        """How many of them each publisher has."""
+        self._sealed_until: dict[NodeId, int] = {}
+        """Publisher -> the latest time in a seal of its streams that were forgotten early."""
+        self._all_sealed_until = 0
+        """The same for publishers that are not even remembered so."""
 
     # -- what comes
 
@@ -112,6 +125,8 @@ class EventLog:
         key = (event.publisher, event.epoch, event.topic)
         known = self._streams.get(key)
         if known is None:
+            if self._may_be_forgotten(event):
+                return False
             known = self._remember(key, seq)
         edges = known.edges
         if edges[-1] == seq:
@@ -120,6 +135,8 @@ class EventLog:
             return False
         self._number = known.number = number = self._number + 1
         known.last_ms = now
+        if isinstance(event.seal, BatchSeal) and event.seal.time_ms > known.sealed_ms:
+            known.sealed_ms = event.seal.time_ms
         self._streams.move_to_end(key)
 
         if age_ms <= self._age_ms_max:
@@ -229,16 +246,44 @@ class EventLog:
         if not (publisher in _STREAM_NUMBERS and epoch in _STREAM_NUMBERS and 0 <= seq < SEQ_MAX):
             raise ProtocolError(f"an event numbered {seq} of {publisher} since {epoch}")
         if len(self._streams) >= self._streams_max:
-            self._forget_stream()
+            self._forget_early(next(iter(self._streams)))
+        count = self._of_publisher.get(publisher, 0)
+        if count >= self._streams_of_publisher:
+            # Half of them at once: looking for them takes a while.
+            own = [stream for stream in self._streams if stream[0] == publisher]
+            for stream in own[: (count + 1) // 2]:
+                self._forget_early(stream)
+        self._of_publisher[publisher] = self._of_publisher.get(publisher, 0) + 1
         window = self._windows.get(topic)
         if window is None:
             window = self._windows[topic] = Window(topic)
         known = self._streams[key] = window.streams[key] = Known(window)
         return known
 
-    def _forget_stream(self) -> None:
-        """The one that has been silent for longest."""
-        key, known = self._streams.popitem(last=False)
+    def _may_be_forgotten(self, event: Event) -> bool:
+        """Whether an event of a stream that is not known is older than one that was forgotten,
+        by the time in its seal: then it may have been given out."""
+        if not isinstance(event.seal, BatchSeal) or not event.seal.time_ms:
+            return False  # unsigned, or our own under a seal that is still open
+        until = self._sealed_until.get(event.publisher, 0)
+        return event.seal.time_ms <= max(until, self._all_sealed_until)
+
+    def _forget_early(self, key: StreamId) -> None:
+        known, publisher = self._streams[key], key[0]
+        self._forget_stream(key)
+        # The last to go, since it was forgotten last.
+        until = max(known.sealed_ms, self._sealed_until.pop(publisher, 0))
+        self._sealed_until[publisher] = until
+        if len(self._sealed_until) > self._streams_max:
+            until = self._sealed_until.pop(next(iter(self._sealed_until)))
+            # A time ahead of ours would shut out everybody.
+            self._all_sealed_until = max(self._all_sealed_until, min(until, known.last_ms))
+
+    def _forget_stream(self, key: StreamId) -> None:
+        known, publisher = self._streams.pop(key), key[0]
+        self._of_publisher[publisher] -= 1
+        if not self._of_publisher[publisher]:
+            del self._of_publisher[publisher]
         self._forgotten += 1
         del known.window.streams[key]
         self._drop_if_empty(known.window)
@@ -287,7 +332,7 @@ class EventLog:
                 if number >= window.first:
                     self._drop_oldest(window)
             elif streams and next(iter(streams.values())).last_ms < silent:
-                self._forget_stream()
+                self._forget_stream(next(iter(streams)))
             else:
                 self._sweep_at = now + min(_SWEEP_MS, self._age_ms_max)
                 return
