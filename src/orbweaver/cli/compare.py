@@ -10,6 +10,7 @@ import typer
 from msgspec.structs import replace
 
 from orbweaver.cli.options import (
+    SEEDS,
     HtmlPage,
     Json,
     Nodes,
@@ -74,7 +75,7 @@ def compare(
         list[str] | None,
         typer.Option("--set", help="Overlay parameter, OVERLAY.NAME=VALUE; repeatable."),
     ] = None,
-    seeds: Seeds = "0-2",
+    seeds: Seeds = SEEDS,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one for each core.")] = 0,
     out_file: HtmlPage = Path("compare.html"),
     json: Json = False,

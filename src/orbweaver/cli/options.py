@@ -11,6 +11,11 @@ Json = Annotated[bool, typer.Option("--json", help="The last line on stdout is o
 Master = Annotated[
     str | None, typer.Option(help="Spark master or Connect URL. [default: local[*]]")
 ]
+SEED = 0
+"""Default of commands that run once: the first of `SEEDS`."""
+SEEDS = "0-2"
+"""Default of commands that run scenarios over several seeds: as many as it takes to call a check
+of a claim reproduced. All have the same, so that a run of one is a run of the others."""
 Seeds = Annotated[str, typer.Option(help="Seeds, as in 0-2 or 1,5,9.")]
 Store = Annotated[Path, typer.Option(help="Where results are kept.")]
 HtmlPage = Annotated[Path, typer.Option("--out", help="Where the HTML page goes.")]

@@ -9,7 +9,7 @@ import msgspec
 import typer
 from rich.text import Text
 
-from orbweaver.cli.options import HtmlPage, Json, Master, Seeds, Store
+from orbweaver.cli.options import SEEDS, HtmlPage, Json, Master, Seeds, Store
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.sweep import STORE, report_cut_short, report_failures, run_sweep
@@ -33,7 +33,7 @@ def reproduce(
     claims: Annotated[
         str | None, typer.Option(help="Only these, as in S1,S4. [default: all]")
     ] = None,
-    seeds: Seeds = "0-2",
+    seeds: Seeds = SEEDS,
     traces: Annotated[
         Path | None,
         typer.Option(

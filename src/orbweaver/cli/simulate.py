@@ -11,6 +11,7 @@ import typer
 
 from orbweaver.cli.metrics_table import metrics_table
 from orbweaver.cli.options import (
+    SEED,
     Churn,
     Json,
     Nodes,
@@ -67,7 +68,7 @@ def simulate(
     warmup_ms: Annotated[
         int | None, typer.Option(help="Time before the first publication. [default: 10000]")
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same records.")] = 0,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same records.")] = SEED,
     set: Annotated[
         list[str] | None, typer.Option("--set", help="Overlay parameter, NAME=VALUE; repeatable.")
     ] = None,

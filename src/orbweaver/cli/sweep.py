@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from orbweaver.cli.options import Json, Master, Seeds, Store
+from orbweaver.cli.options import SEED, SEEDS, Json, Master, Seeds, Store
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.simulate import print_result
 from orbweaver.cli.spark import lab_imports, start_spark
@@ -25,7 +25,7 @@ SHOWN = ("degree_mean", "components", "diameter_max", "hit_ratio", "duplicates_s
 
 def sweep(
     scenario: Annotated[list[Path], typer.Argument(help="Scenario files (TOML).")],
-    seeds: Seeds = "0-4",
+    seeds: Seeds = SEEDS,
     store: Store = STORE,
     master: Master = None,
     memory_gb: Annotated[float, typer.Option(help="What one run may take.")] = 6.0,
@@ -56,7 +56,7 @@ def sweep(
 
 def replay(
     scenario: Annotated[str, typer.Argument(help="A scenario as JSON, as a sweep printed it.")],
-    seed: Annotated[int, typer.Option(help="The seed of the run.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the run.")] = SEED,
 ) -> None:
     """Run one run of a sweep again, here, to see what it did."""
     try:
