@@ -5,18 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from orbweaver.core.errors import NotDrained, PayloadTooLarge, UsageError
     from orbweaver.embed import Node
     from orbweaver.net.node import Receipt
     from orbweaver.net.subscription import Delivery, Subscription
 
 __version__ = "0.1.0"
-__all__ = ["Delivery", "Node", "Receipt", "Subscription", "__version__"]
+__all__ = [
+    "Delivery", "Node", "NotDrained", "PayloadTooLarge", "Receipt", "Subscription", "UsageError",
+    "__version__",
+]  # fmt: skip
 
 _PLACES = {
-    "Node": "orbweaver.embed",
-    "Receipt": "orbweaver.net.node",
     "Delivery": "orbweaver.net.subscription",
+    "Node": "orbweaver.embed",
+    "NotDrained": "orbweaver.core.errors",
+    "PayloadTooLarge": "orbweaver.core.errors",
+    "Receipt": "orbweaver.net.node",
     "Subscription": "orbweaver.net.subscription",
+    "UsageError": "orbweaver.core.errors",
 }
 
 
@@ -27,3 +34,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    # What has not been loaded yet is no attribute, and would be left out.
+    return sorted(__all__)
