@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from orbweaver.cli.main import make_app
 from orbweaver.core.errors import UsageError
+from orbweaver.pipeline.store import check_store, read_runs, set_damaged_aside
 
 SCENARIO = """
 overlay = "spidercast"
 name = "mine"
+params = { membership = "full" }
 workload = { nodes = 40, topics = 6, subscriptions_per_node = "3" }
 publish = { per_topic = 1 }
 run = { warmup_ms = 1500, drain_ms = 500 }
@@ -37,7 +41,8 @@ def test_from_a_scenario_to_a_page(spark: SparkSession, tmp_path: Path) -> None:
     assert run("report", measured, "--out", page) == {"ledgers": [], "page": str(page)}
     text = page.read_text(encoding="utf-8")
     assert "2 runs of 1 settings" in text
-    assert text.count("<figure>") == 4
+    assert text.count("<figure>") == 8
+    assert "<th>hit ratio</th>" in text
     degrees = [result["metrics"]["degree_mean"] for result in swept["results"]]
     assert f"<td>{sum(degrees) / 2:.2f} ±" in text
 
@@ -53,6 +58,55 @@ def test_results_that_are_kept_are_not_run_again(
     monkeypatch.setattr("orbweaver.cli.reproduce.run_sweep", None)
     assert run(*asked, "--seeds", "0", "--store", tmp_path / "none") == first
     assert page.exists()
+
+
+def test_a_damaged_file_is_set_aside_and_its_runs_are_run_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.toml").write_text(SCENARIO)
+    store, measured = tmp_path / "store", tmp_path / "measured"
+    asked = ["sweep", str(tmp_path / "mine.toml"), "--seeds", "0-1", "--store", str(store)]
+    first = run(*asked)
+    whole = sorted(store.glob("*.parquet"))
+    assert len(whole) == 2, "a file for each run"
+    cut = whole[0]
+    cut.write_bytes(cut.read_bytes()[:-100])
+    with pytest.raises(UsageError, match=f"{cut.name} is damaged"):
+        read_runs(spark, store)
+    done = CliRunner().invoke(make_app(), ["measure", str(store), "--out", str(measured), "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout.splitlines()[-1])["tables"]["runs"] == 1
+    assert f"damaged: {cut} cannot be read" in done.stderr
+    assert (tmp_path / "store-damaged" / cut.name).exists()
+    whole[1].write_bytes(b"")
+    done = CliRunner().invoke(make_app(), [*asked, "--json"])
+    assert done.exit_code == 0, done.output
+    assert f"damaged: {whole[1]} cannot be read" in done.stderr
+    again = json.loads(done.stdout.splitlines()[-1])
+    assert again["ran"] == 2
+    digests = [[result["digest"] for result in one["results"]] for one in (first, again)]
+    assert digests[0] == digests[1]
+    # Damage that does not show at the end of the file is told in one line.
+    broken = min(store.glob("*.parquet"))
+    text = bytearray(broken.read_bytes())
+    text[100:140] = bytes(40)
+    broken.write_bytes(text)
+    done = CliRunner().invoke(make_app(), asked)
+    assert isinstance(done.exception, UsageError), done.exception
+    assert str(done.exception).startswith(f"{broken.name} cannot be read: ")
+
+
+def test_tables_of_somebody_else_are_not_moved(tmp_path: Path) -> None:
+    for name in ("nodes.parquet", "links.parquet"):
+        (tmp_path / name).write_bytes(b"PAR1 and no more")
+    assert set_damaged_aside(tmp_path) == {}
+    table = pa.table({"node": [1]})
+    pq.write_table(table, tmp_path / "part-0.parquet")
+    (tmp_path / "part-1.parquet").write_bytes(b"")
+    assert set_damaged_aside(tmp_path) == {}
+    with pytest.raises(UsageError, match="is damaged"):
+        check_store(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 @pytest.mark.parametrize(

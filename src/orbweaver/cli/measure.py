@@ -12,7 +12,7 @@ import typer
 from orbweaver.cli.options import HtmlPage, Json, Master
 from orbweaver.cli.reproduce import print_ledger
 from orbweaver.cli.spark import lab_imports, start_spark
-from orbweaver.cli.sweep import STORE
+from orbweaver.cli.sweep import STORE, report_damaged
 from orbweaver.cli.terminal import out, print_json, show, table, this_command
 from orbweaver.records.files import check_file
 from orbweaver.report.ledger import judge, write_study
@@ -58,12 +58,16 @@ def measure(
         orbweaver measure out/store --out measured && orbweaver report measured
     """
     with lab_imports():
+        from orbweaver.pipeline.dataset import explained_failures
         from orbweaver.pipeline.measure import measure as stage
         from orbweaver.pipeline.progress import job_progress
+        from orbweaver.pipeline.store import set_damaged_aside
     if out_folder == MEASURED:
         out_folder.parent.mkdir(exist_ok=True)
+    moved = set_damaged_aside(store.resolve())
+    report_damaged(moved, "'orbweaver sweep' runs what was in it again")
     spark = start_spark(master, "measure")
-    with job_progress(spark, "measuring"):
+    with job_progress(spark, "measuring"), explained_failures():
         found = stage(
             spark, store, out_folder, code, at_ms=None if at is None else round(1000 * at)
         )

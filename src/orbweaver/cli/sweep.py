@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -69,13 +69,21 @@ def replay(
 def run_sweep(jobs: list[Job], store: Path, master: str | None, memory_gb: float) -> Any:
     """Through Spark, with a bar over the runs."""
     with lab_imports():
-        from orbweaver.pipeline.store import check_store
+        from orbweaver.pipeline.dataset import explained_failures
+        from orbweaver.pipeline.store import check_store, set_damaged_aside
         from orbweaver.pipeline.sweep import sweep as sweep_stage
     store.parent.mkdir(parents=True, exist_ok=True)
+    report_damaged(set_damaged_aside(store.resolve()), "its runs are run again")
     check_store(store.resolve())  # before Spark starts, which takes a while
     spark = start_spark(master, "sweep")
-    with progress("running", len(jobs), count=True) as bar:
+    with progress("running", len(jobs), count=True) as bar, explained_failures():
         return sweep_stage(spark, jobs, store, memory_gb, done=lambda there, _: bar(there))
+
+
+def report_damaged(moved: Mapping[Path, Path], then: str) -> None:
+    """Name the damaged files of a store and where they went."""
+    for file, aside in moved.items():
+        err.print(f"damaged: {file} cannot be read and is now {aside}; {then}", soft_wrap=True)
 
 
 def report_cut_short(results: Sequence[Result]) -> None:

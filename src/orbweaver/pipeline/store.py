@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import (
@@ -74,8 +75,9 @@ def job_key(scenario: Scenario, seed: int) -> str:
 
 
 def check_store(store: Path) -> None:
-    """Raises where runs cannot be added: a store is a folder of its own."""
+    """Raise where runs cannot be added: a store is a folder of its own, with whole files."""
     if any(store.glob("*.parquet")):
+        check_whole(store)
         first = min(store.glob("*.parquet"))
         if pq.read_schema(first).names != RUNS.fieldNames():
             raise UsageError(f"{store} has other tables than of runs in it; name another --store")
@@ -83,10 +85,50 @@ def check_store(store: Path) -> None:
     check_folder(store, [file.name for file in store.glob("[._]*")])  # what Spark leaves behind
 
 
+def damaged_files(store: Path) -> dict[Path, str]:
+    """Return the files of a store that are cut short or are no Parquet files, and why. Whether
+    a file is whole shows at its end, so that little of it is read."""
+    found = {}
+    for file in sorted(store.glob("*.parquet")):
+        try:
+            pq.read_metadata(file)
+        except (pa.ArrowException, OSError) as error:
+            found[file] = str(error).partition(". ")[0].strip()
+    return found
+
+
+def check_whole(store: Path) -> None:
+    """Raise where a file is damaged: Spark would stop with a Java traceback."""
+    for file, why in damaged_files(store).items():
+        raise UsageError(f"{file} is damaged ({why}): move it away, and its runs are run again")
+
+
+def set_damaged_aside(store: Path) -> dict[Path, Path]:
+    """Move damaged files of a store into a folder beside it, and return where each went. Their
+    runs are then missing, and a sweep runs them again. A folder of other tables is left alone."""
+    damaged = damaged_files(store)
+    whole = [file for file in store.glob("*.parquet") if file not in damaged]
+    if any(pq.read_schema(file).names != RUNS.fieldNames() for file in whole):
+        return {}
+    moved = {}
+    aside = store.with_name(f"{store.name}-damaged")
+    for file in damaged:
+        if not file.name.startswith("part-"):  # Spark did not write it
+            continue
+        aside.mkdir(exist_ok=True)
+        # Spark's checksum goes with it.
+        for part in (file.with_name(f".{file.name}.crc"), file):
+            if part.exists():
+                part.rename(aside / part.name)
+        moved[file] = aside / file.name
+    return moved
+
+
 def read_runs(spark: SparkSession, store: Path) -> DataFrame:
     """All rows. Runs of other versions of the code are among them, and failures."""
     if not any(store.glob("*.parquet")):
         raise UsageError(f"{store} is no store of runs; 'orbweaver sweep' makes one")
+    check_whole(store)
     return spark.read.schema(RUNS).parquet(input_path(str(store)))
 
 
