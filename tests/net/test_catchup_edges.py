@@ -51,7 +51,7 @@ def test_answers_that_come_after_the_end_of_a_subscription_are_nobodys_fault() -
             node.host.on_control = listen
             (peer,) = node.host.links()
             await asyncio.sleep(0.2)  # 2 s of the overlay's: younger events are not given
-            publisher._catch_up._answered.clear()  # nor are they to who asked a moment ago
+            publisher._catch_up._answers._answered.clear()  # nor are they to who asked a moment ago
             reader = await node.subscribe("news", since=60)
             node._catch_up.ask(peer)
             reader.close()
@@ -79,7 +79,7 @@ def test_who_lacks_much_asks_again_at_once() -> None:
 
 
 def test_what_was_there_already_is_no_reason_to_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With more streams than a question has room for, much of every answer is known."""
+    """As of what is sent to a node that has lost its memory of streams, but not its window."""
 
     async def scenario() -> None:
         async with nodes(2, topics=["news"]) as (publisher, node):
@@ -87,8 +87,8 @@ def test_what_was_there_already_is_no_reason_to_ask_again(monkeypatch: pytest.Mo
                 await publisher.publish("news", str(n))
             await until(lambda: node.counters.delivered == 100)
             await asyncio.sleep(0.2)  # 2 s of the overlay's: younger events are not given
-            monkeypatch.setattr("orbweaver.net.catchup.POSITIONS_MAX", 0)
-            publisher._catch_up._answered.clear()
+            monkeypatch.setattr(node._log, "positions", lambda _: {})
+            publisher._catch_up._answers._answered.clear()
             before = node.counters.repeated
             (peer,) = node.host.links()
             node._catch_up.ask(peer)

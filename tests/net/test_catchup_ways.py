@@ -77,13 +77,13 @@ def test_ways_that_nobody_asked_for_are_not_followed() -> None:
             other._catch_up._asked.clear()
             _tell(connection, other, 5)
             assert connection.strikes == 1
-            assert other._catch_up._followed == {}
+            assert other._catch_up._ways._followed == {}
 
     asyncio.run(scenario())
 
 
 def test_only_so_many_ways_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orbweaver.net.catchup.WAYS_MAX", 3)
+    monkeypatch.setattr("orbweaver.net.ways.WAYS_MAX", 3)
 
     async def scenario() -> None:
         async with nodes(2, topics=["news"]) as (one, other):
@@ -91,7 +91,7 @@ def test_only_so_many_ways_are_followed(monkeypatch: pytest.MonkeyPatch) -> None
             connection = _connection(other, one)
             other._catch_up._asked[one.host.me] = 0.0
             _tell(connection, other, 50)
-            assert len(other._catch_up._followed) == 3
+            assert len(other._catch_up._ways._followed) == 3
             assert connection.strikes == 0
 
     asyncio.run(scenario())

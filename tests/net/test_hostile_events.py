@@ -14,9 +14,9 @@ from orbweaver.core.messages import Event
 from orbweaver.gossip import flood
 from orbweaver.gossip.dissemination import Dissemination, Push
 from orbweaver.gossip.flood import Notice, Pulled
-from orbweaver.net.catchup import ASK_S_MIN
+from orbweaver.net.answers import ASK_S_MIN
 from orbweaver.net.connection import KEPT_SEALS_MAX, STRIKES_MAX
-from orbweaver.net.frames import Answer, Ask, Hello, Ping, Pong, Position, Seals, Wanted
+from orbweaver.net.frames import Answer, Ask, Hello, Ping, Pong, Position, Seals, Sums, Wanted
 from orbweaver.net.gate import AGE_MS_MAX, HOPS_MAX
 from orbweaver.net.identity import Identity
 from orbweaver.net.seals import SealBody, SealChecker
@@ -313,6 +313,13 @@ def huge_ask(kind: str) -> Ask:
         return Ask(tuple(Wanted("news", 2**63 - 1, ()) for _ in range(50_000)))
     if kind == "many topics":
         return Ask(tuple(Wanted(f"topic {n}", -1, ()) for n in range(50_000)))
+    if kind == "sums without end":
+        ranges = tuple((n, n + 1) for n in range(20_000))
+        return Ask((), -(2**63), tuple(Sums("news", 9**9, ranges, ((1,),) * 20_000) for _ in "ab"))
+    if kind == "absurd ranges":
+        ranges = ((5, 5), (9, -9), (0, 2**63), (0, 16), (8, 99))
+        sums = Sums("news", -1, ranges, ((), (2**64 - 1,), (-1,) * 99, (), ()))
+        return Ask((Wanted("news", 2**63 - 1, (), ranges),), 2**64 - 1, (sums,))
     assert kind == "absurd edges"
     edges = ((), (-1,), (2**64 - 1, 0, -(2**63)), tuple(range(1000, 0, -1)))
     return Ask((Wanted("news", -(2**63), tuple(Position(NodeId(-1), -1, e) for e in edges)),))
@@ -320,7 +327,14 @@ def huge_ask(kind: str) -> Ask:
 
 @pytest.mark.parametrize(
     "kind",
-    ["one topic, many streams", "the same topic many times", "many topics", "absurd edges"],
+    [
+        "one topic, many streams",
+        "the same topic many times",
+        "many topics",
+        "absurd edges",
+        "sums without end",
+        "absurd ranges",
+    ],
 )
 def test_questions_without_measure(kind: str) -> None:
     async def scenario() -> None:

@@ -41,7 +41,7 @@ def test_an_ordered_reader_waits_until_its_node_has_caught_up() -> None:
             await asyncio.sleep(3 * ORDER_MS / 1000 / TEMPO)
             assert len(reader) == 1, "there was no time to catch up yet"
             node.host.on_control = answered
-            publisher._catch_up._answered.clear()
+            publisher._catch_up._answers._answered.clear()
             node._catch_up.ask(publisher.host.me)
             got = [(await reader.next(20)) for _ in range(5)]
             assert [event.seq for event in got] == [0, 1, 2, 3, 4]

@@ -4,17 +4,17 @@ An overlay repairs what is lost in passing. This is for more than that: a node t
 away, a part of the network that was cut off, a queue that ran over. When a link comes up,
 and now and then later, a node tells a neighbour what it has of its topics and is sent what
 the neighbour has besides. Asking only for topics of one's own interest keeps a noiseless
-overlay noiseless; and what is got this way can be had by the next node that asks.
+overlay noiseless; and what is got this way can be had by the next node that asks. A node that
+is asked about a topic of others names nodes that may know more (`net.ways`).
 
-In Vitis and RVR a node may have no neighbour that subscribes to its topic, only relays, and
-relays keep no window. A node that is asked about a topic of others names the neighbours to
-which it would pass an event on the topic; the asker asks those, over a connection of its
-own, until it comes to a subscriber. So a relay neither keeps nor carries old events.
+Of a topic with few streams the asker says what it has of each. With many, the two compare
+sums over parts of the streams first (`net.digests`), and the asker says what it has of those
+parts that differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from time import thread_time
 
@@ -22,47 +22,43 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, Event
 from orbweaver.core.seeds import pick, sample
 from orbweaver.gossip.streams import AGE_SLACK_MS
-from orbweaver.net.cards import Card
+from orbweaver.net.answers import (
+    ANSWER_BYTES,
+    FRESH_MS,
+    RANGES_MAX,
+    ROUNDS_MAX,
+    TOPICS_MAX,
+    Answers,
+)
 from orbweaver.net.connection import Connection
+from orbweaver.net.digests import WHOLE, Range, place_of, sound, sums_of, which
 from orbweaver.net.eventlog import EventLog
 from orbweaver.net.frames import (
     Answer,
     Ask,
-    Cards,
+    CatchingUp,
+    Differ,
     Elsewhere,
     Position,
-    Seals,
+    Sums,
     Wanted,
-    Way,
-    control_frame,
-)  # fmt: skip
+)
 from orbweaver.net.host import Host
-from orbweaver.net.packing import tell_card, tell_seal
-from orbweaver.net.seals import BatchSeal
+from orbweaver.net.ways import Ways
 
-TOPICS_MAX = 500
 POSITIONS_MAX = 2000
-"""Topics, and streams of them, in one question; with more, a random part."""
+"""Streams of which a question says what we have. What is beyond, as beyond `TOPICS_MAX` and
+`RANGES_MAX`, has its turn in another one, where topics and places come in another order."""
+LISTED_MAX = 64
+"""Streams of a range of which the asker says what it has; of more it sends sums."""
 EDGES_MAX = 33
 """Of one stream; older gaps than these are given up. Odd, so that what is before them counts
 as seen. With all of them somebody who publishes with many gaps could make questions too
 large to be read."""
-ANSWER_BYTES = 1 << 20
-"""Given in answer to one question; who lacks more asks again at once."""
 MUCH_EVENTS, MUCH_BYTES = 50, ANSWER_BYTES // 2
 """So many events in one answer, or bytes of them, mean that there is probably more."""
-FRESH_MS = 1000
-"""Younger events may still be on their way, and are not given."""
-ASK_S_MIN = 0.2
-ASK_PAUSE = 10.0
-"""Questions that come faster are not answered, nor those that come before so many times the
-time that the last answer took."""
 ASKED_S = 30.0
 """Answers are expected for so long."""
-WAYS_MAX = 32
-"""Nodes that one `Elsewhere` names, and that are asked because of it."""
-WAY_PAUSE_S = 2.0
-"""Seconds before a node that another one has named is asked again."""
 
 
 class CatchUp:
@@ -84,16 +80,16 @@ class CatchUp:
         self._now = now
         self._chance = chance
         self._asked: dict[NodeId, float] = {}
-        self._answered: dict[NodeId, float] = {}
-        """From when on they may ask again."""
         self._got: dict[NodeId, tuple[int, int]] = {}
         """News in answer to the last question: events, and bytes of them."""
         self._telling: set[NodeId] = set()
         """Whose answers have come since we last looked."""
         self._turns: dict[NodeId, float] = {}
         """Link -> when it was last asked in turn."""
-        self._followed: dict[NodeId, float] = {}
-        """Node that another one has named -> when it was asked because of that."""
+        self._compared: dict[NodeId, tuple[int, int]] = {}
+        """Node that we sent sums -> their salt, and how many more rounds follow."""
+        self._ways = Ways(host, self.ask)
+        self._answers = Answers(host, log, since, now, self._ways)
 
     def go_on(self) -> None:
         """Ask those again who had much to tell, once they have told it. This is looked at
@@ -108,10 +104,11 @@ class CatchUp:
         """Ask the neighbour that was asked least lately: each has its turn, since only one of
         them may know the way to another subscriber."""
         now = self._now()
-        for times in (self._asked, self._answered):
-            for node in [n for n, at in times.items() if now - at > ASKED_S]:
-                del times[node]
-                self._got.pop(node, None)
+        for node in [n for n, at in self._asked.items() if now - at > ASKED_S]:
+            del self._asked[node]
+            self._got.pop(node, None)
+            self._compared.pop(node, None)
+        self._answers.forget()
         self._turns = {node: self._turns.get(node, 0.0) for node in self._host.links()}
         if self._turns:
             least = min(self._turns.values())
@@ -119,109 +116,92 @@ class CatchUp:
             self._turns[node] = now
             self.ask(node)
 
-    def receive(self, connection: Connection, message: Ask | Answer | Elsewhere) -> None:
-        if isinstance(message, Ask):
-            self.on_ask(connection, message)
-        elif isinstance(message, Answer):
-            self.on_answer(connection, message)
-        else:
-            self.on_elsewhere(connection, message)
+    def receive(self, connection: Connection, message: CatchingUp) -> None:
+        match message:
+            case Ask():
+                self._answers.on_ask(connection, message)
+            case Answer():
+                self.on_answer(connection, message)
+            case Elsewhere():
+                self.on_elsewhere(connection, message)
+            case Differ():
+                self.on_differ(connection, message)
 
     def ask(self, node: NodeId, topics: Iterable[Topic] | None = None) -> None:
         """Ask for what was missed of these topics, or of all."""
         peer = self._host.peers.known(node)
         if peer is None or peer.connection is None or not peer.connection.open or not self._since:
             return
-        now = self._host.now()
-        wanted, room = [], POSITIONS_MAX
-        asked = self._since if topics is None else [t for t in topics if t in self._since]
-        for topic in sample(self._chance, list(asked), TOPICS_MAX):
-            age_ms_max = now - self._since[topic] + AGE_SLACK_MS
-            positions = list(self._log.positions(topic).items())
-            if len(positions) > POSITIONS_MAX:
-                # It never fits. What is left out is sent to us again, and is no news.
-                positions = sample(self._chance, positions, POSITIONS_MAX // 2)
-            if len(positions) > room:
-                continue
-            room -= len(positions)
-            have = tuple(
-                Position(publisher, epoch, edges[-EDGES_MAX:])
-                for (publisher, epoch, _), edges in positions
-            )
-            wanted.append(Wanted(topic, age_ms_max, have))
+        asked = list(self._since) if topics is None else [t for t in topics if t in self._since]
+        chosen = sample(self._chance, asked, TOPICS_MAX)
         self._asked[node] = self._now()
         self._got.pop(node, None)
-        peer.connection.say(Ask(tuple(wanted)))
+        salt = self._chance.getrandbits(64)
+        self._say(peer.connection, salt, ROUNDS_MAX, {topic: [WHOLE] for topic in chosen})
 
-    def on_ask(self, connection: Connection, message: Ask) -> None:
-        peer, now = connection.peer, self._now()
+    def on_differ(self, connection: Connection, message: Differ) -> None:
+        """Say what we have of the parts that differ, or compare parts of them."""
+        peer = connection.peer
         assert peer is not None
         connection.charge(connection.upkeep, 1)
-        if now < self._answered.get(peer, now) or connection.paused_since is not None:
-            return
+        salt, rounds = self._compared.pop(peer, (-1, 0))
+        if salt != message.salt or not rounds:
+            return  # we have asked anew meanwhile
+        differing = message.topics[:TOPICS_MAX]
+        ranges = {d.topic: sound(d.ranges) for d in differing if d.topic in self._since}
         began = thread_time()
-        self._write_answers(connection, message)
-        self._write_ways(connection, message)
-        self._answered[peer] = now + max(ASK_S_MIN, ASK_PAUSE * (thread_time() - began))
+        self._say(connection, salt, rounds - 1, ranges)
+        connection.charge(connection.effort, thread_time() - began)
 
-    def _write_answers(self, connection: Connection, message: Ask) -> None:
-        room = ANSWER_BYTES
-        frames: list[bytes] = []
-        for wanted in {wanted.topic: wanted for wanted in message.wanted[:TOPICS_MAX]}.values():
-            if room <= 0:
-                break
-            have = {(p.publisher, p.epoch, wanted.topic): p.edges for p in wanted.have}
-            lacking = self._log.missing_of(
-                wanted.topic, have, wanted.age_ms_max, room, self._host.now()
-            )
-            for event, age_ms in lacking:
-                if age_ms < FRESH_MS:
-                    continue
-                room -= len(event.payload) + 200
-                frames += self._answer(connection, event, age_ms)
-        if frames:
-            connection.write(frames)
+    def _say(
+        self, connection: Connection, salt: int, rounds: int, ranges: Mapping[Topic, list[Range]]
+    ) -> None:
+        """Ask for ranges of topics: tell what we have of those with few streams, and the sums of
+        the others."""
+        assert connection.peer is not None
+        wanted: list[Wanted] = []
+        sums: list[Sums] = []
+        room, ranges_room = POSITIONS_MAX, RANGES_MAX
+        for topic, own in ranges.items():
+            listed: list[Range] = []
+            summed: list[Range] = []
+            have: list[Position] = []
+            for whole, positions in zip(own, self._positions(topic, salt, own), strict=True):
+                if len(positions) > LISTED_MAX and rounds and ranges_room:
+                    ranges_room -= 1
+                    summed.append(whole)
+                elif len(positions) <= room:
+                    room -= len(positions)
+                    listed.append(whole)
+                    have += positions
+            age_ms_max = self._host.now() - self._since[topic] + AGE_SLACK_MS
+            if listed:
+                wanted.append(Wanted(topic, age_ms_max, tuple(have), tuple(listed)))
+            if summed:
+                kept = self._log.kept(topic, FRESH_MS, age_ms_max, self._host.now())
+                parts = sums_of(salt, summed, kept)
+                sums.append(Sums(topic, age_ms_max, tuple(summed), tuple(map(tuple, parts))))
+        if sums:
+            self._compared[connection.peer] = (salt, rounds)
+        if wanted or sums:
+            connection.say(Ask(tuple(wanted), salt, tuple(sums)))
 
-    def _write_ways(self, connection: Connection, message: Ask) -> None:
-        """Name the neighbours that are nearer to the subscribers of other nodes' topics."""
-        ways: dict[NodeId, dict[Topic, None]] = {}
-        for wanted in message.wanted[:TOPICS_MAX]:
-            if wanted.topic not in self._since and wanted.topic in self._host.topics:
-                for node in self._host.overlay.towards(wanted.topic):
-                    if node != connection.peer:
-                        ways.setdefault(node, {})[wanted.topic] = None
-        chosen = sample(self._chance, list(ways), WAYS_MAX)
-        if chosen:
-            cards: list[Card] = []
-            for node in chosen:
-                tell_card(node, connection, self._host.card_of, cards)
-            named = tuple(Way(node, tuple(ways[node])) for node in chosen)
-            connection.write([control_frame(Cards(tuple(cards))), control_frame(Elsewhere(named))])
+    def _positions(self, topic: Topic, salt: int, ranges: Sequence[Range]) -> list[list[Position]]:
+        """Return what was seen of each stream, by ranges."""
+        found: list[list[Position]] = [[] for _ in ranges]
+        whole = list(ranges) == [WHOLE]
+        for (publisher, epoch, _), edges in self._log.positions(topic).items():
+            at = 0 if whole else which(ranges, place_of(salt, publisher, epoch))
+            if at is not None:
+                found[at].append(Position(publisher, epoch, edges[-EDGES_MAX:]))
+        return found
 
     def on_elsewhere(self, connection: Connection, message: Elsewhere) -> None:
-        peer, now = connection.peer, self._now()
-        assert peer is not None
         connection.charge(connection.upkeep, 1)
-        if peer not in self._asked:
+        if connection.peer not in self._asked:
             connection.strike("ways that were not asked for")
             return
-        for node in [n for n, at in self._followed.items() if now - at > WAY_PAUSE_S]:
-            del self._followed[node]
-        for way in message.ways[:WAYS_MAX]:
-            known = way.node in self._host.book and way.node != self._host.me
-            if known and way.node not in self._followed:
-                self._followed[way.node] = now
-                self._follow(way)
-
-    def _follow(self, way: Way) -> None:
-        """Ask a node that another one has named, once there is a connection."""
-        peers = self._host.peers
-        peer = peers.get(way.node)
-        if peer.connection is None:
-            peers.dial(peer)
-            if peer.dialling is not None:
-                peer.dialling.add_done_callback(lambda _: self.ask(way.node, way.topics))
-        self.ask(way.node, way.topics)
+        self._ways.follow(message, self._now())
 
     def on_answer(self, connection: Connection, message: Answer) -> None:
         peer = connection.peer
@@ -245,21 +225,3 @@ class CatchUp:
         if self._deliver(Carrier(event, 1, message.age_ms)):
             events, size = self._got.get(peer, (0, 0))
             self._got[peer] = (events + 1, size + len(message.payload))
-
-    def _answer(self, connection: Connection, event: Event, age_ms: int) -> list[bytes]:
-        if len(event.payload) > connection.payload_bytes_max:
-            return []
-        self._host.outgoing.departures.written((event,))
-        frames = []
-        name = b""
-        seal = event.seal
-        if isinstance(seal, BatchSeal):
-            if not seal.data:
-                self._host.sealer.close()
-            name = seal.name
-            if name not in connection.told_seals:
-                frames.append(control_frame(Seals((tell_seal(seal, connection),))))
-        answer = Answer(
-            event.topic, event.publisher, event.epoch, event.seq, event.payload, name, age_ms
-        )
-        return [*frames, control_frame(answer)]

@@ -18,7 +18,7 @@ Times are milliseconds that the caller passes in and that never go back.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId, Topic
@@ -171,12 +171,26 @@ class EventLog:
             return {}
         return {key: tuple(known.edges) for key, known in window.streams.items()}
 
+    def kept(
+        self, topic: Topic, age_ms_min: int, age_ms_max: int, now: int
+    ) -> Iterator[tuple[StreamId, int]]:
+        """Yield stream and number of each event kept of a topic that has an age from
+        `age_ms_min` to `age_ms_max`."""
+        window = self._windows.get(topic)
+        if window is not None:
+            oldest, youngest = now - min(age_ms_max, self._age_ms_max), now - age_ms_min
+            for entry in window.entries:
+                if oldest <= entry[1] <= youngest:
+                    yield entry[2].stream, entry[2].seq
+
     def missing_of(
-        self, topic: Topic, positions: Positions, age_ms_max: int, limit_bytes: int, now: int
-    ) -> list[tuple[Event, int]]:
+        self, topic: Topic, positions: Positions, age_ms_max: int, limit_bytes: int, now: int,
+        among: Callable[[StreamId], bool] | None = None,
+    ) -> list[tuple[Event, int]]:  # fmt: skip
         """Events kept here, with their ages, that somebody with these positions lacks: the
         oldest first, each stream in the order of its numbers. Not more than `limit_bytes`,
-        except for a single event that is larger by itself: it could never be had else."""
+        except for a single event that is larger by itself: it could never be had else. `among`
+        leaves streams out."""
         window = self._windows.get(topic)
         if window is None:
             return []
@@ -184,7 +198,9 @@ class EventLog:
         lacking = []
         for entry in window.entries:
             event = entry[2]
-            if entry[1] >= horizon and not has(positions.get(event.stream, (0,)), event.seq):
+            if entry[1] < horizon or has(positions.get(event.stream, (0,)), event.seq):
+                continue
+            if among is None or among(event.stream):
                 lacking.append(entry)
         size = 0
         chosen: list[tuple[Event, int]] = []

@@ -18,6 +18,7 @@ import msgspec
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.net.cards import Card
+from orbweaver.net.digests import WHOLE, Range
 
 VERSION = 3
 CONTROL, MESSAGES = 0, 1
@@ -101,16 +102,45 @@ class Position(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Wanted(msgspec.Struct, frozen=True, array_like=True):
+    """Give me what you have of this topic that I have not."""
+
     topic: Topic
     age_ms_max: int
     """Nothing older: it was published before I subscribed."""
     have: tuple[Position, ...]
+    ranges: tuple[Range, ...] = (WHOLE,)
+    """Only of streams with places in these."""
+
+
+class Sums(msgspec.Struct, frozen=True, array_like=True):
+    """What my window holds of a topic, in sums: tell me where yours differ."""
+
+    topic: Topic
+    age_ms_max: int
+    ranges: tuple[Range, ...]
+    sums: tuple[tuple[int, ...], ...]
+    """For each range the sums of its parts."""
 
 
 class Ask(Control, frozen=True, tag="ask"):
-    """Give me what you have of these topics that I have not."""
+    """Topics with few streams are asked for at once, those with many are compared first."""
 
     wanted: tuple[Wanted, ...]
+    salt: int = 0
+    """By which streams have their places; new in each comparison."""
+    sums: tuple[Sums, ...] = ()
+
+
+class Differing(msgspec.Struct, frozen=True, array_like=True):
+    topic: Topic
+    ranges: tuple[Range, ...]
+
+
+class Differ(Control, frozen=True, tag="differ"):
+    """The answer to sums: in these parts my window has something else than yours."""
+
+    salt: int
+    topics: tuple[Differing, ...]
 
 
 class Answer(Control, frozen=True, tag="answer"):
@@ -152,10 +182,13 @@ ControlMessage = (
     | Ask
     | Answer
     | Elsewhere
+    | Differ
     | Declined
 )
+CatchingUp = Ask | Answer | Elsewhere | Differ
+"""What nodes say to each other to catch up."""
 CONTROL_TYPES: tuple[type[Control], ...] = (
-    Hello, Proof, Refused, Bye, Ping, Pong, Cards, Seals, Ask, Answer, Elsewhere,
+    Hello, Proof, Refused, Bye, Ping, Pong, Cards, Seals, Ask, Answer, Elsewhere, Differ,
     Declined,
 )  # fmt: skip
 

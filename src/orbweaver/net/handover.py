@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from typing import cast
 
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Carrier
+from orbweaver.core.messages import Carrier, Event
 from orbweaver.net.connection import Connection
-from orbweaver.net.frames import Answer, Ask, Declined, Elsewhere
+from orbweaver.net.frames import Ask, CatchingUp, Declined
 from orbweaver.net.node import NetworkNode, Receipt
 from orbweaver.net.outqueue import Parcel
 from orbweaver.net.seen import has
@@ -46,6 +46,7 @@ class Handover:
         self._control = host.on_control
         host.on_declined = self._on_declined
         host.on_control = self._on_control
+        host.on_given = self._on_given
         host.outgoing.on_written = self._on_written
 
     @property
@@ -77,6 +78,9 @@ class Handover:
         # Asked right behind the events: a neighbour that leaves when it has what it wanted is
         # still there for this question.
         carried = [cast(Carrier, p.message).event for p in parcels if p.message.carries]
+        self._on_given(connection, carried)
+
+    def _on_given(self, connection: Connection, carried: Sequence[Event]) -> None:
         ours = [(event.topic, event.seq) for event in carried if event.publisher == self._host.me]
         if ours:
             self._asked.append((connection, connection.ping(), ours))
@@ -91,7 +95,7 @@ class Handover:
                 waiting.append((connection, number, keys))
         self._asked = waiting
 
-    def _on_control(self, connection: Connection, message: Ask | Answer | Elsewhere) -> None:
+    def _on_control(self, connection: Connection, message: CatchingUp) -> None:
         if isinstance(message, Ask) and self._loose:
             for wanted in message.wanted:
                 for position in wanted.have:

@@ -29,7 +29,7 @@ from orbweaver.net.cards import AddressBook, Card, make_card
 from orbweaver.net.connection import TOLD_CARDS_MAX, Connection
 from orbweaver.net.counters import Counters
 from orbweaver.net.datagrams import Datagrams, Letter
-from orbweaver.net.frames import Answer, Ask, Cards, ControlMessage, Declined, Elsewhere, Seals
+from orbweaver.net.frames import Cards, CatchingUp, ControlMessage, Declined, Seals
 from orbweaver.net.gate import DECLINED_MAX, Gate
 from orbweaver.net.identity import Identity
 from orbweaver.net.limits import Bucket
@@ -98,10 +98,12 @@ class Host:
         """What the node subscribes to or publishes on."""
         self.recorder: LiveRecorder | None = None
         self.on_link: Callable[[NodeId], None] = lambda peer: None
-        self.on_control: Callable[[Connection, Ask | Answer | Elsewhere], None] = lambda *_: None
+        self.on_control: Callable[[Connection, CatchingUp], None] = lambda *_: None
         self.on_declined: Callable[[Connection, Declined], None] = lambda *_: None
         self.declines: dict[NodeId, str] = {}
         """Why peers did not take events, the last reason of each."""
+        self.on_given: Callable[[Connection, Sequence[Event]], None] = lambda *_: None
+        """Told what was written to a peer that catches up."""
         self.on_room: Callable[[], None] = lambda: None
         self.sealer = Sealer(identity, lambda: round(time.time() * 1000))
         self.gate = Gate(settings, self.codec, self.topics, self.counters, self.receive)
@@ -292,7 +294,7 @@ class Host:
             self.gate.seals(connection, message.seals)
         elif isinstance(message, Cards):
             self._learn(connection, message.cards)
-        elif isinstance(message, Ask | Answer | Elsewhere):
+        elif isinstance(message, CatchingUp):
             self.on_control(connection, message)
         elif isinstance(message, Declined):
             connection.charge(connection.upkeep, max(1, len(message.events) / DECLINED_MAX))

@@ -32,7 +32,7 @@ from orbweaver.net.counters import Counters
 from orbweaver.net.departures import drain
 from orbweaver.net.epochs import read_epoch, write_epoch
 from orbweaver.net.eventlog import EventLog
-from orbweaver.net.frames import Answer, Ask, Elsewhere
+from orbweaver.net.frames import CatchingUp
 from orbweaver.net.host import Host
 from orbweaver.net.logs import default_logs
 from orbweaver.net.opening import (
@@ -341,7 +341,7 @@ class NetworkNode:
         kept = self._log.missing_of(topic, {}, age_ms_max, Subscription.BYTES_MAX, host.now())
         return [Carrier(event, 1, age) for event, age in kept if event.publisher != host.me]
 
-    def _on_control(self, connection: Connection, message: Ask | Answer | Elsewhere) -> None:
+    def _on_control(self, connection: Connection, message: CatchingUp) -> None:
         self._catch_up.receive(connection, message)
 
     def _catch_up_soon(self, peer: NodeId) -> None:

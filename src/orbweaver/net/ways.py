@@ -1,0 +1,69 @@
+"""Ways to a subscriber: whom to ask where no neighbour subscribes to a topic.
+
+In Vitis and RVR a node may have no neighbour that subscribes to its topic, only relays, and
+relays keep no window. A node that is asked about a topic of others names the neighbours to
+which it would pass an event on the topic; the asker asks those, over a connection of its
+own, until it comes to a subscriber. So a relay neither keeps nor carries old events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.seeds import sample
+from orbweaver.net.cards import Card
+from orbweaver.net.connection import Connection
+from orbweaver.net.frames import Cards, Elsewhere, Way, control_frame
+from orbweaver.net.host import Host
+from orbweaver.net.packing import tell_card
+
+WAYS_MAX = 32
+"""Nodes that one `Elsewhere` names, and that are asked because of it."""
+WAY_PAUSE_S = 2.0
+"""Seconds before a node that another one has named is asked again."""
+
+
+class Ways:
+    def __init__(self, host: Host, ask: Callable[[NodeId, Iterable[Topic]], None]) -> None:
+        """`ask` asks a node for what was missed of some topics, if it is connected."""
+        self._host = host
+        self._ask = ask
+        self._followed: dict[NodeId, float] = {}
+        """Node that another one has named -> when it was asked because of that."""
+
+    def tell(self, connection: Connection, topics: Iterable[Topic]) -> None:
+        """Name the neighbours that are nearer to the subscribers of these topics."""
+        ways: dict[NodeId, dict[Topic, None]] = {}
+        for topic in topics:
+            if topic in self._host.topics:
+                for node in self._host.overlay.towards(topic):
+                    if node != connection.peer:
+                        ways.setdefault(node, {})[topic] = None
+        chosen = sample(self._host.chance, list(ways), WAYS_MAX)
+        if chosen:
+            cards: list[Card] = []
+            for node in chosen:
+                tell_card(node, connection, self._host.card_of, cards)
+            named = tuple(Way(node, tuple(ways[node])) for node in chosen)
+            connection.write([control_frame(Cards(tuple(cards))), control_frame(Elsewhere(named))])
+
+    def follow(self, message: Elsewhere, now: float) -> None:
+        """Ask the nodes that another one has named."""
+        for node in [n for n, at in self._followed.items() if now - at > WAY_PAUSE_S]:
+            del self._followed[node]
+        for way in message.ways[:WAYS_MAX]:
+            known = way.node in self._host.book and way.node != self._host.me
+            if known and way.node not in self._followed:
+                self._followed[way.node] = now
+                self._call(way)
+
+    def _call(self, way: Way) -> None:
+        """Ask a node, once there is a connection."""
+        peers = self._host.peers
+        peer = peers.get(way.node)
+        if peer.connection is None:
+            peers.dial(peer)
+            if peer.dialling is not None:
+                peer.dialling.add_done_callback(lambda _: self._ask(way.node, way.topics))
+        self._ask(way.node, way.topics)
