@@ -1,7 +1,7 @@
-"""The runs that the claims need, at two scales.
+"""The runs that the claims need, at three scales.
 
 An experiment is a series of scenarios over one variable. T=100, S=10, RSS popularity, a full
-view from an oracle and (3,0) unless it says otherwise.
+view from an oracle, (3,0) and ties broken at random unless it says otherwise.
 """
 
 from __future__ import annotations
@@ -54,6 +54,20 @@ FULL = Scale(
     churn_on_s=(100, 300, 500),
     churn_s=1000,
 )
+MIDDLE = Scale(
+    name="up to three fifths of the paper's nodes",
+    sizes=(1000, 6000),
+    topics_nodes=4000,
+    topics=(100, 400, 1000),
+    subscription_sizes=(4000,),
+    mixed_nodes=4000,
+    view_sizes=(4000,),
+    view_shares=(0.05, 0.2, 1.0),
+    churn_nodes=(1250,),
+    churn_on_s=(100, 300),
+    churn_s=600,
+)
+"""The smallest at which the paper's (3,0) leaves topics partitioned with Zipf 2."""
 QUICK = Scale(
     name="about a tenth of the paper's",
     sizes=(1000, 2000),
@@ -68,7 +82,7 @@ QUICK = Scale(
     churn_s=400,
 )
 
-SCALES = {"quick": QUICK, "full": FULL}
+SCALES = {"quick": QUICK, "middle": MIDDLE, "full": FULL}
 
 
 def scenario(
@@ -93,6 +107,22 @@ def over_nodes(
         scenario(label, n, overlay, params, nodes=n, popularity=popularity, **more)
         for n in scale.sizes
     ]
+
+
+def common(label: str) -> str:
+    """Return the label of the same series with ties broken in an order common to all nodes."""
+    return f"{label}, common ties"
+
+
+def both_ties(
+    label: str, params: dict[str, Any], popularity: str = "zipf:0.5", **more: Any
+) -> dict[str, Callable[[Scale], list[Scenario]]]:
+    """Return a series with ties broken at random, and the same with a common order."""
+    other = common(label)
+    return {
+        label: over_nodes(label, "spidercast", params, popularity, **more),
+        other: over_nodes(other, "spidercast", params | {"ties": "common"}, popularity, **more),
+    }
 
 
 def over_topics(scale: Scale) -> list[Scenario]:
@@ -140,7 +170,9 @@ def gossiped_views(scale: Scale) -> list[Scenario]:
     return made
 
 
-def churn(scale: Scale) -> list[Scenario]:
+def churn(
+    scale: Scale, label: str = "churn", params: dict[str, Any] = COVERAGE_3_0
+) -> list[Scenario]:
     end = scale.churn_s * 1000
     run = RunSpec(
         warmup_ms=end // 5,
@@ -152,7 +184,7 @@ def churn(scale: Scale) -> list[Scenario]:
     made = []
     for n in scale.churn_nodes:
         for on_s in scale.churn_on_s:
-            one = scenario(f"churn N={n}", on_s, "spidercast", COVERAGE_3_0, nodes=n)
+            one = scenario(f"{label} N={n}", on_s, "spidercast", params, nodes=n)
             on_off = ChurnSpec(
                 model="exponential", on_ms=on_s * 1000, off_ms=on_s * 250, new_interest=True
             )
@@ -170,20 +202,39 @@ OPEN: dict[str, tuple[Any, ...]] = {
 values to try, our default among them."""
 
 
+SHED_AT = ("reached", "exceeded", "never")
+"""Readings of when a neighbour is asked to disconnect: Sec. 2.3.1 and Fig. 3 differ
+(docs/decisions/0003-who-sheds-links.md)."""
+
+
 def sensitivity(scale: Scale) -> list[Scenario]:
-    """The base setting at the second size, with one open parameter changed at a time."""
-    return [
+    """The base setting at the second size, with one open parameter changed at a time; churn
+    for `shed_at`, which decides S12 and S13."""
+    base = [
         scenario(f"sensitivity {name}", value, "spidercast", COVERAGE_3_0 | {name: value},
                  nodes=scale.sizes[1])
         for name, values in OPEN.items()
         for value in values
     ]  # fmt: skip
+    smallest = dataclasses.replace(
+        scale, churn_nodes=scale.churn_nodes[:1], churn_on_s=scale.churn_on_s[:1]
+    )
+    shed = [
+        one
+        for reading in SHED_AT
+        for one in churn(
+            smallest,
+            f"sensitivity shed_at={reading}, churn",
+            COVERAGE_3_0 | {"shed_at": reading},
+        )
+    ]
+    return base + shed
 
 
 ADAPTIVE: dict[str, Any] = {"kg": 3, "kr": 0, "adaptive": True}
 
 EXPERIMENTS: dict[str, Callable[[Scale], list[Scenario]]] = {
-    "spidercast": over_nodes("spidercast", "spidercast", COVERAGE_3_0),
+    **both_ties("spidercast", COVERAGE_3_0),
     "uniform": over_nodes("uniform", "spidercast", COVERAGE_3_0, "uniform"),
     "zipf:1": over_nodes("zipf:1", "spidercast", COVERAGE_3_0, "zipf:1"),
     "nyse": over_nodes("nyse", "spidercast", COVERAGE_3_0, "nyse"),
@@ -195,14 +246,14 @@ EXPERIMENTS: dict[str, Callable[[Scale], list[Scenario]]] = {
     },
     "random(10)": over_nodes("random(10)", "random", {"random": 10}),
     "ring-per-topic": over_nodes("ring-per-topic", "ring-per-topic", {}),
-    "t200": over_nodes("t200", "spidercast", COVERAGE_3_0, topics=200),
-    "zipf2 (3,0)": over_nodes("zipf2 (3,0)", "spidercast", COVERAGE_3_0, "zipf:2"),
-    "zipf2 (3,1)": over_nodes("zipf2 (3,1)", "spidercast", COVERAGE_3_0 | {"kr": 1}, "zipf:2"),
-    "zipf2 (4,0)": over_nodes("zipf2 (4,0)", "spidercast", COVERAGE_3_0 | {"kg": 4}, "zipf:2"),
-    **{
-        f"adaptive {law}": over_nodes(f"adaptive {law}", "spidercast", ADAPTIVE, law)
-        for law in ("zipf:0.5", "nyse", "uniform", "zipf:2")
-    },
+    **both_ties("t200", COVERAGE_3_0, topics=200),
+    **both_ties("zipf2 (3,0)", COVERAGE_3_0, "zipf:2"),
+    **both_ties("zipf2 (3,1)", COVERAGE_3_0 | {"kr": 1}, "zipf:2"),
+    **both_ties("zipf2 (4,0)", COVERAGE_3_0 | {"kg": 4}, "zipf:2"),
+    **both_ties("adaptive zipf:0.5", ADAPTIVE, "zipf:0.5"),
+    **both_ties("adaptive nyse", ADAPTIVE, "nyse"),
+    **both_ties("adaptive uniform", ADAPTIVE, "uniform"),
+    **both_ties("adaptive zipf:2", ADAPTIVE, "zipf:2"),
     "topics": over_topics,
     "subscriptions": over_subscriptions,
     "mixed": mixed_sizes,
