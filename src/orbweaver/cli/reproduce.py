@@ -19,7 +19,7 @@ from orbweaver.records.files import check_file
 from orbweaver.report.ledger import Ledger, judge, write_study
 from orbweaver.report.markdown import write_markdown
 from orbweaver.study.claims import gather
-from orbweaver.study.kept import KeptResults, read_kept, told_codes
+from orbweaver.study.kept import KeptResults, codes_of, read_kept, told_codes
 from orbweaver.study.paper import Paper
 from orbweaver.study.papers import find_paper
 from orbweaver.study.version import code_version
@@ -27,9 +27,7 @@ from orbweaver.study.version import code_version
 
 def reproduce(
     paper: Annotated[str, typer.Argument(help="The paper: spidercast or vitis.")],
-    scale: Annotated[
-        str, typer.Option(help="quick, or the paper's own: full. Vitis has a middle as well.")
-    ] = "quick",
+    scale: Annotated[str, typer.Option(help="quick, middle, or the paper's own: full.")] = "quick",
     claims: Annotated[
         str | None, typer.Option(help="Only these, as in S1,S4. [default: all]")
     ] = None,
@@ -105,7 +103,7 @@ def reproduce(
     found = kept.of(jobs)
     report_cut_short([one.result for one in found])
     series = gather(one.result for one in found)
-    judged = judge(chosen_paper, chosen, scale, series)
+    judged = judge(chosen_paper, chosen, scale, series, codes_of(found))
     code = told_codes(found) or code_version()  # where nothing had to be run
     write_study(out_file, [judged], series, this_command(), code)
     if markdown is not None:
@@ -141,6 +139,8 @@ def print_ledger(ledger: Ledger) -> None:
         column.justify = "left"
     for v in ledger.verdicts:
         colour = "green" if v.reproduced else "red"
+        if v.uncounted:
+            colour = "dim"
         grid.add_row(v.claim, v.what, v.paper, v.ours, Text(ledger.word(v), colour))
     out.print(grid)
     out.print(ledger.summary)

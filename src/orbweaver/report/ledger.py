@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,7 +14,9 @@ from orbweaver.report import plots
 from orbweaver.report.oracle import told_oracle
 from orbweaver.report.page import Page
 from orbweaver.study.claims import Verdict, count_runs
-from orbweaver.study.paper import COLUMNS, HISTOGRAMS, BySeries, Figure, Paper
+from orbweaver.study.kept import Codes
+from orbweaver.study.paper import COLUMNS, HISTOGRAMS, NO_TRACES, BySeries, Figure, Paper
+from orbweaver.study.run import Result
 
 DELIVERY = {
     "hit_ratio": ("hit ratio", 4),
@@ -54,10 +56,16 @@ class Ledger(msgspec.Struct, frozen=True):
     """The claims among them that need real traces."""
     part: list[str]
     """The claims, if they are not all of the paper's."""
+    codes: dict[str, str] = {}
+    """Claim -> the versions of the code that made its runs, where not all are of one."""
+
+    @property
+    def counted(self) -> list[Verdict]:
+        return [verdict for verdict in self.verdicts if not verdict.uncounted]
 
     @property
     def held(self) -> int:
-        return sum(verdict.reproduced for verdict in self.verdicts)
+        return sum(verdict.reproduced for verdict in self.counted)
 
     @property
     def enough_seeds(self) -> bool:
@@ -65,13 +73,18 @@ class Ledger(msgspec.Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        count = f"{self.held} of {len(self.verdicts)} checks"
-        if self.enough_seeds:
-            return f"{count} reproduced."
+        count = f"{self.held} of {len(self.counted)} checks"
         seeds = "one seed" if len(self.seeds) == 1 else f"{len(self.seeds)} seeds"
-        return f"{count} hold over {seeds}; it takes {SEEDS_MIN} to call one reproduced."
+        if self.enough_seeds:
+            text = f"{count} reproduced."
+        else:
+            text = f"{count} hold over {seeds}; it takes {SEEDS_MIN} to call one reproduced."
+        shown = len(self.verdicts) - len(self.counted)
+        return f"{text} Shown and not counted: {shown}." if shown else text
 
     def word(self, verdict: Verdict) -> str:
+        if verdict.uncounted:
+            return f"{'holds' if verdict.reproduced else 'does not hold'}, not counted"
         if not verdict.reproduced:
             return "not reproduced"
         return "reproduced" if self.enough_seeds else "holds"
@@ -92,23 +105,63 @@ class Judged:
     ledger: Ledger
     series: BySeries
     """What it was judged on."""
+    codes: Codes = dataclasses.field(default_factory=dict)
+    """Of the runs, where not all are of one version."""
 
 
-def judge(paper: Paper, claims: Sequence[str], scale: str, series: BySeries) -> Judged:
+def judge(
+    paper: Paper,
+    claims: Sequence[str],
+    scale: str,
+    series: BySeries,
+    codes: Codes | None = None,
+) -> Judged:
+    """`codes` says which version of the code made each run, where there may be several."""
+    if codes is None or len(set(codes.values())) == 1:
+        codes = {}
     settings = (rs for one in series.values() for rs in one.results.values())
     seeds = min([sorted({r.seed for r in rs}) for rs in settings], key=len, default=[])
     verdicts = paper.judge(claims, series)
     traced = [claim for claim in claims if paper.claims[claim].traced]
     part = list(claims) if set(claims) != set(paper.claims) else []
     meaning = paper.scales[scale]
-    ledger = Ledger(paper.name, paper.title, scale, meaning, seeds, verdicts, traced, part)
-    return Judged(paper, ledger, series)
+    by_claim = {claim: _codes_of(paper, claim, scale, series, codes) for claim in claims if codes}
+    ledger = Ledger(
+        paper.name, paper.title, scale, meaning, seeds, verdicts, traced, part, by_claim
+    )
+    return Judged(paper, ledger, series, codes)
+
+
+def _codes_of(paper: Paper, claim: str, scale: str, series: BySeries, codes: Codes) -> str:
+    wanted = paper.scenarios(paper.claims[claim].needs, scale, NO_TRACES)
+    names = {scenario.name for scenario in wanted}
+    results = [r for one in series.values() for r in one.each() if r.name in names]
+    return told_versions(results, codes)
+
+
+def told_versions(results: Iterable[Result], codes: Codes) -> str:
+    """Return the versions of the code that made these runs, as text."""
+    return ", ".join(dict.fromkeys(codes[r.fingerprint, r.seed] for r in results))
 
 
 def ledger_rows(ledger: Ledger) -> tuple[list[str], list[list[str]]]:
     """Column titles and rows, as text."""
-    rows = [[v.claim, v.what, v.paper, v.ours, ledger.word(v), v.note] for v in ledger.verdicts]
-    return ["claim", "what", "paper", "ours", "verdict", "note"], rows
+    columns = ["claim", "what", "paper", "ours", "verdict", "note"]
+    rows = [
+        [
+            v.claim,
+            v.what,
+            v.paper,
+            v.ours,
+            ledger.word(v),
+            "; ".join(filter(None, (v.uncounted, v.note))),
+        ]
+        for v in ledger.verdicts
+    ]
+    if ledger.codes:
+        columns.append("code")
+        rows = [[*row, ledger.codes[row[0]]] for row in rows]
+    return columns, rows
 
 
 def figures(judged: Judged) -> dict[Figure, str]:
@@ -141,21 +194,26 @@ def draw(figure: Figure, labels: Sequence[str], series: BySeries) -> str:
 
 
 def settings_rows(
-    series: BySeries, columns: Mapping[str, tuple[str, int]] = COLUMNS
+    series: BySeries,
+    columns: Mapping[str, tuple[str, int]] = COLUMNS,
+    codes: Codes | None = None,
 ) -> tuple[list[str], list[list[str]]]:
-    """Every setting with its means and 95 % intervals over seeds."""
+    """Every setting with its means and 95 % intervals over seeds, and the versions of the code
+    that made its runs where there are several."""
     rows = []
     for one in series.values():
         told = {metric: one.told_each(metric, digits) for metric, (_, digits) in columns.items()}
         for i, (x, results) in enumerate(one.results.items()):
             cells = (told[metric][i] for metric in columns)
-            rows.append([one.label, f"{x:g}", str(len(results)), *cells])
-    return ["setting", "at", "seeds", *(title for title, _ in columns.values())], rows
+            versions = [told_versions(results, codes)] if codes else []
+            rows.append([one.label, f"{x:g}", str(len(results)), *cells, *versions])
+    titles = [title for title, _ in columns.values()]
+    return ["setting", "at", "seeds", *titles, *(["code"] if codes else [])], rows
 
 
 def notes(judged: Judged) -> dict[str, str]:
     """On what does not reproduce."""
-    failing = {verdict.claim for verdict in judged.ledger.verdicts if not verdict.reproduced}
+    failing = {verdict.claim for verdict in judged.ledger.counted if not verdict.reproduced}
     return judged.paper.notes_on(judged.ledger.scale, failing)
 
 
@@ -194,21 +252,26 @@ def write_study(
         page.text(oracle)
     page.heading("Settings")
     page.text("Means over seeds, with half the 95 % interval where there are several.")
-    _settings(page, series, papers[0].paper.columns if papers else COLUMNS)
+    if papers:
+        _settings(page, series, papers[0].paper.columns, papers[0].codes)
+    else:
+        _settings(page, series, COLUMNS, {})
     page.heading("Again")
     page.command(command)
     page.write(path, f"orbweaver {__version__}, runs of code {code}")
 
 
-def _settings(page: Page, series: BySeries, columns: Mapping[str, tuple[str, int]]) -> None:
+def _settings(
+    page: Page, series: BySeries, columns: Mapping[str, tuple[str, int]], codes: Codes
+) -> None:
     """Add the tables of all settings: the paper's columns, then what these leave out of delivery
     and traffic, as far as it was measured."""
-    page.table(*settings_rows(series, columns))
+    page.table(*settings_rows(series, columns, codes))
     for title, others in (("Delivery and delay", DELIVERY), ("Traffic", TRAFFIC)):
         left = {m: c for m, c in others.items() if m not in columns and _measured(series, m)}
         if left:
             page.heading(title)
-            page.table(*settings_rows(series, left))
+            page.table(*settings_rows(series, left, codes))
 
 
 def _measured(series: BySeries, metric: str) -> bool:

@@ -37,7 +37,7 @@ def write_markdown(path: Path, judged: Judged, code: str, machine: str) -> None:
         "## Figures",
         *(f"### {f.caption}\n\n![{f.caption}]({folder.name}/{f.name}.svg)" for f in drawn),
         "## All settings",
-        _table(*settings_rows(series, judged.paper.columns)),
+        _table(*settings_rows(series, judged.paper.columns, judged.codes)),
     ]
     with whole_file(path) as temporary:
         temporary.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
@@ -53,7 +53,7 @@ def _sensitivity(judged: Judged) -> list[str]:
     tried = {label: one for label, one in series.items() if label.startswith("sensitivity ")}
     if not tried:
         return []
-    columns, rows = settings_rows(tried, judged.paper.columns)
+    columns, rows = settings_rows(tried, judged.paper.columns, judged.codes)
     plain = [[row[0].removeprefix("sensitivity "), *row[1:]] for row in rows]
     text = (
         "One parameter at a time that the paper leaves open, all else as in the base setting. "

@@ -11,6 +11,9 @@ import msgspec
 from orbweaver.metrics.averages import interval95, mean
 from orbweaver.study.run import Result
 
+ADDED_LATER = "added after its result was known"
+"""Why most checks that do not count do not."""
+
 
 class Verdict(msgspec.Struct, frozen=True):
     """One line of the ledger."""
@@ -21,6 +24,8 @@ class Verdict(msgspec.Struct, frozen=True):
     ours: str
     reproduced: bool
     note: str = ""
+    uncounted: str = ""
+    """Why the check is shown and not counted; empty for one that counts."""
 
 
 class Series(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ beside the page: seeds can be added to it, by later code too, and the page says 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -20,6 +20,9 @@ from orbweaver.sim.simulation import plainly
 from orbweaver.study.pool import Job
 from orbweaver.study.run import Result
 from orbweaver.workload.scenario import Scenario
+
+Codes = Mapping[tuple[str, int], str]
+"""Fingerprint and seed of a run -> the version of the code that made it."""
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -77,9 +80,13 @@ def read_kept(path: Path) -> KeptResults:
     return KeptResults(kept)
 
 
+def codes_of(kept: Iterable[Kept]) -> Codes:
+    return {(one.result.fingerprint, one.result.seed): one.code for one in kept}
+
+
 def told_codes(kept: Iterable[Kept]) -> str:
     """Which code made these; with how many by each, if there is more than one."""
-    made = {(one.result.fingerprint, one.result.seed): one.code for one in kept}
+    made = codes_of(kept)
     counts = Counter(made.values())
     if len(counts) == 1:
         return next(iter(counts))
