@@ -11,10 +11,17 @@ import msgspec
 import pytest
 
 from orbweaver.metrics.summary import MEANING
-from orbweaver.report.ledger import Ledger, figures, judge, settings_rows, write_study
+from orbweaver.report.ledger import (
+    Ledger,
+    figures,
+    judge,
+    ledger_rows,
+    settings_rows,
+    write_study,
+)
 from orbweaver.report.markdown import write_markdown
-from orbweaver.study.claims import Series, gather, told
-from orbweaver.study.paper import Paper
+from orbweaver.study.claims import ADDED_LATER, Series, gather, told
+from orbweaver.study.paper import COLUMNS, Paper
 from orbweaver.study.run import Result
 from orbweaver.study.spidercast import SPIDERCAST
 from orbweaver.study.vitis import VITIS
@@ -61,7 +68,7 @@ def test_a_small_form_for_a_repository(tmp_path: Path, series: dict[str, Series]
     assert len(pictures) == len(SPIDERCAST.figures)
     assert all((tmp_path / name).stat().st_size < 200_000 for name in pictures)
     assert len(re.findall(r"^\| S\d+ \|", text, re.MULTILINE)) == len(ledger.verdicts)
-    assert f"{ledger.held} of {len(ledger.verdicts)} checks reproduced" in text
+    assert f"{ledger.held} of {len(ledger.counted)} checks reproduced" in text
     assert "code feed; a machine, a day" in text
     assert "| margin | 5 | 3 | 11.00 ±2.48 |" in text
 
@@ -78,7 +85,7 @@ def test_figures_show_what_was_judged_and_nothing_else_there_is(
     tmp_path: Path, series: dict[str, Series]
 ) -> None:
     some = {label: series[label] for label in ("spidercast", "t200")}
-    judged = judge(SPIDERCAST, ["S1"], "quick", some)
+    judged = judge(SPIDERCAST, ["S2"], "quick", some)
     write_study(tmp_path / "p.html", [judged], series, "orbweaver report x", "feed")
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert 1 <= page.count("<figure>") == len(figures(judged)) < len(SPIDERCAST.figures)
@@ -157,6 +164,52 @@ def test_it_takes_several_seeds_to_call_something_reproduced(series: dict[str, S
     assert whole.word(other) == alone.word(other) == "not reproduced"
     assert "hold over one seed" in alone.summary
     assert "reproduced." in whole.summary
+
+
+def test_a_check_that_does_not_count_is_shown_as_such(
+    tmp_path: Path, series: dict[str, Series]
+) -> None:
+    whole = judge(SPIDERCAST, ["S1"], "quick", series)
+    counted, shown = whole.ledger.verdicts
+    assert (counted.uncounted, shown.uncounted) == ("", ADDED_LATER)
+    held = msgspec.structs.replace(shown, reproduced=True)
+    ledger = msgspec.structs.replace(
+        whole.ledger, verdicts=[msgspec.structs.replace(counted, reproduced=False), held]
+    )
+    assert ledger.summary == "0 of 1 checks reproduced. Shown and not counted: 1."
+    assert ledger.word(held) == "holds, not counted"
+    assert ledger.word(shown) == "does not hold, not counted"
+    write_markdown(tmp_path / "spider.md", whole, "feed", "a machine, a day")
+    text = (tmp_path / "spider.md").read_text(encoding="utf-8")
+    assert f"| does not hold, not counted | {ADDED_LATER} |" in text
+
+
+def test_a_page_tells_which_line_is_of_which_version(
+    tmp_path: Path, series: dict[str, Series]
+) -> None:
+    def of(name: str) -> str:
+        return "new" if name.startswith("topics") else "old"
+
+    results = [r for one in series.values() for r in one.each()]
+    codes = {(r.fingerprint, r.seed): of(r.name) for r in results}
+    judged = judge(SPIDERCAST, ["S1", "S7", "S9"], "quick", series, codes)
+    columns, rows = ledger_rows(judged.ledger)
+    assert columns[-1] == "code"
+    found = {row[0]: row[-1] for row in rows}
+    assert found == {"S1": "old", "S7": "new", "S9": "old, new"}
+    columns, rows = settings_rows(series, COLUMNS, judged.codes)
+    assert columns[-1] == "code"
+    assert all(row[-1] == of(row[0]) for row in rows)
+    write_markdown(tmp_path / "spider.md", judged, "old, new", "a machine, a day")
+    assert "| topics | 100 | 3 |" in (tmp_path / "spider.md").read_text(encoding="utf-8")
+
+
+def test_where_all_is_of_one_version_no_line_says_so(series: dict[str, Series]) -> None:
+    results = [r for one in series.values() for r in one.each()]
+    codes = {(r.fingerprint, r.seed): "one" for r in results}
+    judged = judge(SPIDERCAST, ["S1"], "quick", series, codes)
+    assert ledger_rows(judged.ledger)[0][-1] == "note"
+    assert settings_rows(series, COLUMNS, judged.codes)[0][-1] != "code"
 
 
 def test_the_setting_with_fewest_seeds_counts() -> None:

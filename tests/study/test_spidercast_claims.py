@@ -15,9 +15,9 @@ from orbweaver.study.spidercast.experiments import EXPERIMENTS, scenarios
 JUDGED = ("S1", "S2", "S3", "S5", "S14")
 
 KNOWN_NOT_REPRODUCED = {
-    "maximum topic diameter, uniform",
-    "maximum topic diameter, RSS",
-    "maximum topic diameter, zipf:1",
+    "maximum topic diameter inside the topic, uniform",
+    "maximum topic diameter inside the topic, RSS",
+    "maximum topic diameter inside the topic, zipf:1",
 }
 """docs/overlays/spidercast.md says why. If one of these comes to reproduce, the ledger and
 the page have to change with it."""
@@ -38,8 +38,9 @@ def test_the_study_names_its_oracle_and_nothing_else_has_one() -> None:
 @pytest.mark.slow
 def test_claims_at_1000_and_2000() -> None:
     jobs = SPIDERCAST.jobs(JUDGED, "quick", range(3))
-    verdicts = SPIDERCAST.judge(JUDGED, gather(run_all(jobs)))
-    assert len(verdicts) == 14
+    judged = SPIDERCAST.judge(JUDGED, gather(run_all(jobs)))
+    verdicts = [verdict for verdict in judged if not verdict.uncounted]
+    assert len(verdicts) == 18
     for verdict in verdicts:
         subject = verdict.what.split(", over")[0].split(":")[0]
         if "diameter" in verdict.what:

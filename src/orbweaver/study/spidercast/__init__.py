@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orbweaver.study.paper import Paper
+from orbweaver.study.paper import COLUMNS, Paper
 from orbweaver.study.spidercast.experiments import SCALES, scenarios
 from orbweaver.study.spidercast.figures import FIGURES
 from orbweaver.study.spidercast.notes import NOTES
@@ -16,5 +16,10 @@ SPIDERCAST = Paper(
     claims=CLAIMS,
     figures=FIGURES,
     notes={"full": NOTES},
+    columns=COLUMNS
+    | {
+        "diameter_whole": ("max diameter, whole overlay", 1),
+        "control_messages_per_join_answered": ("msgs/join, refused left out", 1),
+    },
     sensitivity=("sensitivity",),
 )

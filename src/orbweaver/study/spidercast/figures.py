@@ -24,7 +24,7 @@ FIGURES = (
         NODES,
         "partitioned topics",
         "partitioned_topics",
-        ("zipf2 (3,0)", "zipf2 (3,1)", "zipf2 (4,0)"),
+        ("zipf2 (3,0)", "zipf2 (3,0), common ties", "zipf2 (3,1)", "zipf2 (4,0)"),
         {"zipf2 (3,0)": dict(zip(map(float, SIZES), ZIPF2_PARTITIONED, strict=True))},
     ),
     Figure(
@@ -55,10 +55,18 @@ FIGURES = (
     ),
     Figure(
         "popularity-diameter",
-        "Sec. 3.4: largest topic diameter by popularity",
+        "Sec. 3.4: largest topic diameter by popularity, inside the topic",
         NODES,
         "hops",
         "diameter_max",
+        ("uniform", "spidercast", "zipf:1", "nyse"),
+    ),
+    Figure(
+        "popularity-diameter-whole",
+        "Sec. 3.4: largest topic diameter by popularity, through the whole overlay",
+        NODES,
+        "hops",
+        "diameter_whole",
         ("uniform", "spidercast", "zipf:1", "nyse"),
     ),
     Figure(
