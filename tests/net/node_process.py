@@ -23,14 +23,14 @@ def tell(**what: Any) -> None:
 
 async def read(subscription: orbweaver.Subscription) -> None:
     async for got in subscription:
-        event = [got.topic, f"{got.publisher:016x}", got.epoch, got.seq, got.payload.decode()]
+        event = [got.topic, got.publisher, got.epoch, got.seq, got.payload.decode()]
         tell(got=event, hops=got.hops, missed=got.missed)
 
 
 async def publish(node: orbweaver.Node, topic: str, text: str) -> None:
     receipt = await node.publish(topic, text)
     publisher, epoch, _, seq = receipt.event
-    tell(published=[topic, f"{publisher:016x}", epoch, seq, text], to=receipt.neighbours)
+    tell(published=[topic, publisher, epoch, seq, text], to=receipt.neighbours)
 
 
 async def flow(node: orbweaver.Node, topic: str, seconds: float) -> None:

@@ -28,6 +28,7 @@ def test_what_is_published_is_read(overlay):
                 got = await reader.next(timeout=20)
                 assert (got.topic, got.payload, got.missed) == ("news", b"hello", 0)
                 assert (got.publisher, got.epoch, got.topic, got.seq) == receipt.event
+                assert got.publisher == made[0].id
                 assert got.hops >= 1
             assert len(readers[0]) == 0, "not to oneself"
             if overlay == "spidercast":  # others may still be asking for their way

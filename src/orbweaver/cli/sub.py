@@ -22,7 +22,6 @@ from orbweaver.core.ids import check_single_topic
 from orbweaver.net.logs import configure_logs
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.settings import Settings
-from orbweaver.net.status import id_text
 from orbweaver.net.subscription import Delivery, Subscription
 from orbweaver.overlays.catalog import find
 
@@ -151,7 +150,7 @@ async def _reader_left() -> None:
 def _as_json(delivery: Delivery) -> bytes:
     shown: dict[str, Any] = {
         "topic": delivery.topic,
-        "publisher": id_text(delivery.publisher),
+        "publisher": delivery.publisher,
         "epoch": delivery.epoch,
         "seq": delivery.seq,
     }

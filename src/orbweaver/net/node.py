@@ -73,7 +73,7 @@ log = structlog.get_logger()
 class Receipt(msgspec.Struct, frozen=True, gc=False):
     """What became of a publication when `publish` returned."""
 
-    event: tuple[NodeId, int, Topic, int]
+    event: tuple[str, int, Topic, int]
     """Publisher, epoch, topic, sequence number: its name for ever."""
     neighbours: int
     """To how many the event, or word of it, went at once. With 0 it is kept, and goes to
@@ -247,7 +247,7 @@ class NetworkNode:
         if host.recorder is not None:
             host.recorder.published(event)
         self._log.put(event, 0, host.now())
-        return Receipt((event.publisher, event.epoch, event.topic, event.seq), reach)
+        return Receipt((self.id, event.epoch, event.topic, event.seq), reach)
 
     async def drain(self, timeout: float | None = None) -> None:
         """Wait until every event published here so far has been sent to a neighbour, all that
@@ -261,6 +261,7 @@ class NetworkNode:
 
     @property
     def id(self) -> str:
+        """16 hexadecimal digits, as in `Delivery.publisher`."""
         return id_text(self._identity.node)
 
     @property

@@ -10,9 +10,10 @@ from types import TracebackType
 import msgspec
 
 from orbweaver.core.errors import UsageError
-from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.ids import Topic
 from orbweaver.core.messages import Carrier
 from orbweaver.net.ordering import Ordered
+from orbweaver.net.status import id_text
 
 
 class Delivery(msgspec.Struct, frozen=True, gc=False):
@@ -20,7 +21,8 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
 
     topic: Topic
     payload: bytes
-    publisher: NodeId
+    publisher: str
+    """The id of its node, 16 hexadecimal digits, as in `Node.id`."""
     epoch: int
     """When the publisher started; its sequence numbers begin anew then."""
     seq: int
@@ -88,8 +90,8 @@ class Subscription:
         self._bytes -= len(event.payload)
         missed, self._lost = self._lost + self._gap_before(message), 0
         return Delivery(
-            event.topic, event.payload, event.publisher, event.epoch, event.seq, message.hops,
-            missed,
+            event.topic, event.payload, id_text(event.publisher), event.epoch, event.seq,
+            message.hops, missed,
         )  # fmt: skip
 
     async def next(self, timeout: float | None = None) -> Delivery:

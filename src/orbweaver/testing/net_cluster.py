@@ -159,7 +159,7 @@ class NetCluster:
 
     async def _read(self, number: int, subscription: Subscription) -> None:
         async for got in subscription:
-            publisher = self._numbers[got.publisher]
+            publisher = self._numbers[NodeId(int(got.publisher, 16))]
             event = Event(got.topic, publisher, got.epoch, got.seq, got.payload)
             self.deliveries.append((NodeId(number), event))
 

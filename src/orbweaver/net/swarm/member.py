@@ -17,7 +17,6 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import Overlay
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.seen import Seen
@@ -39,7 +38,7 @@ class Member:
         self._published: Counter[str] = Counter()
         self._delivered: Counter[str] = Counter()
         self._latencies: Counter[int] = Counter()
-        self._seen: dict[tuple[NodeId, int, str], Seen] = {}
+        self._seen: dict[tuple[str, int, str], Seen] = {}
         self._repeated = 0
         self._chance = Random(plan.seed)
         self.may_publish = asyncio.Event()
