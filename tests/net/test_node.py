@@ -343,3 +343,14 @@ def test_a_late_reader_in_order_does_not_wait_for_what_came_before_it():
     order = _order(log, "news", Settings(overlay="spidercast"), past=False, shared=True)
     following = Carrier(Event("news", 1, 7, 52, b""), 1, 0)
     assert order.offer(following, 1000) == [following]
+
+
+def test_a_reader_in_order_does_not_wait_for_what_was_given_out_before_a_restart():
+    """The log has numbers 0 and 2; only 1 is missing."""
+    log = EventLog()
+    for seq in (0, 2):
+        log.put(Event("news", 1, 7, seq, b""), 0, 1000)
+    order = _order(log, "news", Settings(overlay="spidercast"), past=True, shared=False)
+    later = [Carrier(Event("news", 1, 7, seq, b""), 1, 0) for seq in (3, 1)]
+    assert order.offer(later[0], 2000) == []
+    assert order.offer(later[1], 2000) == later[::-1]

@@ -154,6 +154,27 @@ def test_a_host_that_knows_where_a_stream_goes_on_can_say_so():
     assert seqs(order.offer(event(53), FIRST + 1)) == [53]
 
 
+def test_what_was_given_out_in_an_earlier_life_is_neither_waited_for_nor_missed():
+    order = Ordered()
+    order.expect((1, 0, "t"), 3, [(5, 9), (12, 14)])
+    assert seqs(order.offer(event(3), 0)) == [3]
+    assert seqs(order.offer(event(4), 0)) == [4]
+    assert seqs(order.offer(event(9), 0)) == [9]
+    assert order.offer(event(15), 0) == []
+    assert seqs(order.expire(WAIT)) == [15]
+    assert order.skipped == 3, "10, 11 and 14"
+
+
+def test_given_numbers_count_where_the_start_is_not_known():
+    order = Ordered()
+    order.expect((1, 0, "t"), None, [(57, 60), (62, 64)])
+    assert order.offer(event(60), 0) == []
+    assert seqs(order.expire(FIRST)) == [60]
+    assert seqs(order.offer(event(61), FIRST)) == [61]
+    assert seqs(order.offer(event(64), FIRST)) == [64]
+    assert (order.due(), order.skipped) == (None, 0)
+
+
 def test_of_several_epochs_the_last_is_expected():
     order = Ordered()
     for epoch in (3, 8, 5):

@@ -17,6 +17,7 @@ start. Nothing counts as skipped by that. A host that knows better, from its log
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Iterable
 from heapq import heappop, heappush
 
 from orbweaver.core.ids import NodeId, Topic
@@ -35,7 +36,7 @@ Place = tuple[int, int]
 class Line:
     """What waits of one publisher on one topic."""
 
-    __slots__ = ("due", "epoch", "filled", "held", "next_seq", "places", "skips")
+    __slots__ = ("due", "epoch", "filled", "given", "held", "next_seq", "places", "skips")
 
     def __init__(self, epoch: int, next_seq: int | None) -> None:
         self.epoch = epoch
@@ -51,6 +52,20 @@ class Line:
         self.due: int | None = None
         self.skips: deque[tuple[int, int, int]] = deque(maxlen=SKIPS_MAX)
         """Numbers given up: epoch, first, and first after them."""
+
+        self.given: list[tuple[int, int]] = []
+        """Runs of numbers of this epoch that were given out before, and will not be offered."""
+
+    def pass_given(self) -> None:
+        """Go on behind numbers that were given out before."""
+        while self.given and self.next_seq is not None and self.given[0][0] <= self.next_seq:
+            _, end = self.given.pop(0)
+            self.next_seq = max(self.next_seq, end)
+
+    def missing_before(self, seq: int) -> int:
+        """Return how many numbers from the next one to below `seq` have never been given out."""
+        first = seq if self.next_seq is None else self.next_seq
+        return seq - first - sum(max(0, min(end, seq) - start) for start, end in self.given)
 
     def lowest(self) -> Place:
         while self.places[0] not in self.held:
@@ -111,13 +126,18 @@ class Ordered:
         self._take(key, line, message, now, out)
         return out
 
-    def expect(self, stream: StreamId, seq: int) -> None:
-        """The stream goes on with this number. Ignored once something of it, or of a later
-        epoch, has been offered."""
+    def expect(
+        self, stream: StreamId, seq: int | None, given: Iterable[tuple[int, int]] = ()
+    ) -> None:
+        """The stream goes on with this number, if it is known, and numbers in the runs `given`
+        (first, and first after them) are not offered again. Ignored once something of it, or of
+        a later epoch, has been offered."""
         publisher, epoch, topic = stream
         line = self._lines.get((publisher, topic))
         if line is None or (epoch > line.epoch and not line.held):
-            self._lines[publisher, topic] = Line(epoch, seq)
+            line = self._lines[publisher, topic] = Line(epoch, seq)
+            line.given = list(given)
+            line.pass_given()
 
     def due(self) -> int | None:
         """Return when to call `expire` next."""
@@ -155,6 +175,7 @@ class Ordered:
         if epoch == line.epoch and seq in (line.next_seq, 0):
             out.append(message)
             line.next_seq = seq + 1
+            line.pass_given()
             if not held:
                 return
             line.filled = now
@@ -175,32 +196,34 @@ class Ordered:
         place = line.lowest()
         _, lowest = place
         if line.next_seq is not None:
-            self.skipped += lowest - line.next_seq
+            missing = line.missing_before(lowest)
+            self.skipped += missing
             line.skips.append((line.epoch, line.next_seq, lowest))
             message, _ = line.held[place]
-            self._gaps.append((message, lowest - line.next_seq))
+            self._gaps.append((message, missing))
         line.next_seq = lowest
         self._give_out(line, out)
 
     def _give_out(self, line: Line, out: list[Carrier]) -> None:
         """Give out what is next, and go on to the next epoch if nothing is held of this one."""
-        held, seq = line.held, line.next_seq
-        assert seq is not None
+        held = line.held
         while held:
-            place = (line.epoch, seq)
+            assert line.next_seq is not None
+            place = (line.epoch, line.next_seq)
             if place in held:
                 message, _ = held.pop(place)
                 self._bytes -= len(message.event.payload)
                 out.append(message)
-                seq += 1
+                line.next_seq += 1
+                line.pass_given()
                 continue
             epoch, _ = line.lowest()
             if epoch == line.epoch:
                 break
-            line.epoch, seq = epoch, 0
+            line.epoch, line.next_seq = epoch, 0
+            line.given.clear()
         if not held:
             line.places.clear()
-        line.next_seq = seq
 
     def _set_timer(self, key: Key, line: Line) -> None:
         due = None

@@ -105,6 +105,12 @@ def _order(log: EventLog, topic: Topic, settings: Settings, past: bool, shared: 
     if past and shared:
         return order  # what was seen here, by other readers, is given to this one again
     for stream, edges in log.positions(topic).items():
-        # Without the past, what is missing before the last that was seen is nobody's here.
-        order.expect(stream, edges[0] if past else edges[-1])
+        if past:
+            # What was seen is not given out again. A stream that was not seen from its
+            # beginning may have begun long ago.
+            runs = zip(edges[1::2], edges[2::2], strict=True)
+            order.expect(stream, edges[0] or None, runs)
+        else:
+            # What is missing before the last that was seen is nobody's here.
+            order.expect(stream, edges[-1])
     return order
