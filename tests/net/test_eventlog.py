@@ -263,6 +263,22 @@ def test_how_long_streams_are_known_can_be_set():
     assert not log.seen(event(0))
 
 
+def test_a_stream_is_forgotten_when_its_last_seal_is_too_old_to_be_let_in():
+    log = EventLog(age_ms_max=1000, forget_ms=9000, sealed_ms_max=4000)
+    events = [
+        event(0, publisher=1, seal=sealed(100_000, 1)),
+        event(0, publisher=2, seal=sealed(102_000, 2)),  # its clock is ahead of ours
+        event(0, publisher=3),  # without a seal, nobody knows for how long it can be brought
+    ]
+    for each in events:
+        log.put(each, 0, 100_000)
+    forgotten = []
+    for now in (104_000, 104_001, 106_000, 106_001, 109_000, 109_001):
+        log.expire(now)
+        forgotten.append([e.publisher for e in events if not log.seen(e)])
+    assert forgotten == [[], [1], [1], [1, 2], [1, 2], [1, 2, 3]]
+
+
 def test_no_event_in_anybodys_window_is_taken_for_new_again():
     """A holds an event for as long as it may; B has seen it at once, and nothing since."""
     a, b = EventLog(age_ms_max=1000), EventLog(age_ms_max=1000)

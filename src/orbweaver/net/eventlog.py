@@ -85,16 +85,20 @@ class EventLog:
         streams_max: int = 100_000,
         streams_of_publisher: int = 1 << 14,
         forget_ms: int | None = None,
+        sealed_ms_max: int | None = None,
         seal_to_bytes: Callable[[Seal], bytes] | None = None,
     ) -> None:
         """`events_max` is for each topic, `streams_of_publisher` for each publisher, the others
-        are for all together. Without `seal_to_bytes`, seals are counted as nothing."""
+        are for all together. An event with an older seal than `sealed_ms_max` is not put here,
+        so a stream may be forgotten before `forget_ms` if its last seal is. Without
+        `seal_to_bytes`, seals are counted as nothing."""
         self._events_max = events_max
         self._age_ms_max = age_ms_max
         self._bytes_max = bytes_max
         self._streams_max = max(1, streams_max)
         self._streams_of_publisher = max(1, streams_of_publisher)
         self._forget_ms = 2 * age_ms_max if forget_ms is None else forget_ms
+        self._sealed_ms_max = self._forget_ms if sealed_ms_max is None else sealed_ms_max
         self._seal_to_bytes = seal_to_bytes
 
         self._number = 0
@@ -341,17 +345,25 @@ class EventLog:
 
     def _sweep(self, now: int, most: int) -> None:
         order, streams = self._order, self._streams
-        horizon, silent = now - self._age_ms_max, now - self._forget_ms
+        horizon = now - self._age_ms_max
         for _ in range(most):
             if order and (order[0][0] < order[0][3].first or order[0][1] < horizon):
                 number, _, _, window, _ = order.popleft()
                 if number >= window.first:
                     self._drop_oldest(window)
-            elif streams and next(iter(streams.values())).last_ms < silent:
+            elif streams and self._is_over(next(iter(streams.values())), now):
                 self._forget_stream(next(iter(streams)))
             else:
                 self._sweep_at = now + min(_SWEEP_MS, self._age_ms_max)
                 return
+
+    def _is_over(self, known: Known, now: int) -> bool:
+        """Whether nobody can bring an event of this stream any more."""
+        if known.last_ms < now - self._forget_ms:
+            return True
+        # One that is not all sealed may be our own, or of a network without seals.
+        last_ms = max(known.last_ms, known.sealed_ms)
+        return known.sealed_ms > 0 and last_ms < now - self._sealed_ms_max
 
     def _seal_cost(self, event: Event, change: int) -> int:
         """Count one event more, or less, under its seal, and return the bytes of the seal if

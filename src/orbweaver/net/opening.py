@@ -18,6 +18,9 @@ from orbweaver.net.seals import BatchSeal, SealChecker
 from orbweaver.net.settings import Settings
 from orbweaver.records.live import LiveRecorder
 
+CLOCK_MS = 60_000
+"""How far the clock by which windows are kept may drift from the time of day, in milliseconds."""
+
 log = structlog.get_logger()
 
 
@@ -64,12 +67,15 @@ def open_tls(settings: Settings) -> tuple[ssl.SSLContext, ssl.SSLContext] | None
 
 
 def open_log(settings: Settings, now: int) -> EventLog:
+    replay_s = settings.replay_s if settings.sign else 0.0
     limits = {
         "events_max": settings.window_events,
         "age_ms_max": round(1000 * settings.window_s),
         "bytes_max": settings.window_bytes,
-        # What was seen is known for as long as anybody could bring it again.
-        "forget_ms": round(2000 * max(settings.window_s, settings.replay_s)),
+        # What was seen is known for as long as anybody could bring it again: with a seal from
+        # ahead of our clock, twice as long as with an honest one.
+        "forget_ms": round(2000 * max(settings.window_s, replay_s)),
+        "sealed_ms_max": round(1000 * max(settings.window_s, replay_s)) + CLOCK_MS,
         "seal_to_bytes": _seal_to_bytes,
     }
     if not settings.state:
