@@ -6,11 +6,18 @@ A case that an overlay does not promise to pass is skipped for it; the claims sa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+from collections import Counter
+from collections.abc import Callable, Collection
 from contextlib import closing
 from typing import Any
 
-import pytest
+try:
+    import pytest
+except ImportError:
+    raise ImportError(
+        "orbweaver.testing needs pytest, which is not installed: pip install pytest"
+    ) from None
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.messages import Event, Message
@@ -53,12 +60,24 @@ def run_case(
             if claim and not getattr(claims, claim):
                 pytest.skip(f"{overlay.name} does not promise {claim.replace('_', ' ')}")
             case(cluster)
-    except AssertionError as error:
+    except Exception as error:
         error.add_note(
-            f"replay: run_case({case.__name__}, {overlay.__name__}, {host!r}, "
-            f"{settings or {}!r}, seed={seed})"
+            f"case {case.__name__} of {overlay.name} on host {host}, seed {seed}; replay:\n"
+            f"  {replay_command(case, overlay, host, settings or {}, seed)}"
         )
         raise
+
+
+def replay_command(
+    case: Case, overlay: type[Overlay], host: str, settings: dict[str, Any], seed: int
+) -> str:
+    """Return a command that runs one case again, where the overlay's module can be imported."""
+    code = (
+        f"from orbweaver.testing import cases; from {overlay.__module__} import "
+        f"{overlay.__name__}; cases.run_case(cases.{case.__name__}, {overlay.__name__}, "
+        f"{host!r}, {settings!r}, seed={seed})"
+    )
+    return shlex.join(["python", "-c", code])
 
 
 def memberships(overlay: type[Overlay], host: str) -> list[dict[str, Any]]:
@@ -99,15 +118,45 @@ def publish_round(cluster: Cluster, wanted: dict[int, list[str]], mark: str) -> 
     return events
 
 
+def check_got(cluster: Cluster, due: set[tuple[int, Event]]) -> None:
+    """Check that every delivery of these happened."""
+    _check_none(due - set(cluster.deliveries), "node {node} did not get {event}")
+
+
+def check_got_no_more(cluster: Cluster, due: set[tuple[int, Event]]) -> None:
+    """Check that no delivery but these happened."""
+    _check_none(set(cluster.deliveries) - due, "node {node} got {event}, which is not for it")
+
+
+def _check_none(wrong: Collection[tuple[int, Event]], text: str) -> None:
+    """Fail if there are any of these pairs of a node and an event, and name the first."""
+    if wrong:
+        node, event = min(wrong, key=lambda pair: (pair[0], pair[1].publisher, pair[1].seq))
+        told = text.format(node=node, event=tell_event(event))
+        raise AssertionError(f"{told} ({len(wrong)} such in all)")
+
+
+def tell_event(event: Event) -> str:
+    """Name an event for a message: who published it, as which of its events, on what."""
+    return (
+        f"event {event.seq} of node {event.publisher} on '{event.topic}' "
+        f"({bytes(event.payload[:40])!r})"
+    )
+
+
 def check_promises(cluster: Cluster) -> None:
-    """What must hold of every run, whatever happened."""
-    assert len({(n, e) for n, e in cluster.deliveries}) == len(cluster.deliveries), "twice"
+    """Check what must hold of every run, whatever happened."""
+    twice = [pair for pair, times in Counter(cluster.deliveries).items() if times > 1]
+    _check_none(twice, "node {node} got {event} more than once")
     if cluster.overlay.claims(cluster.params).noiseless:
-        assert not cluster.noise, f"uninterested nodes got events: {cluster.noise[:3]}"
+        _check_none(cluster.noise, "node {node} has no interest in {event} and received it")
     for node, topics in cluster.up().items():
         interest = TopicTable().interest(topics)
         bound = cluster.overlay.degree_bound(cluster.params, interest)
-        assert bound is None or len(cluster.links(node)) <= bound, f"degree of {node}"
+        links = cluster.links(node)
+        assert bound is None or len(links) <= bound, (
+            f"node {node} has {len(links)} links where its degree bound is {bound}: {links}"
+        )
 
 
 @case("total_delivery")
@@ -115,7 +164,8 @@ def everybody_gets_everything(cluster: Cluster) -> None:
     wanted = started(cluster)
     events = [e for mark in ("first", "second") for e in publish_round(cluster, wanted, mark)]
     cluster.run(5)
-    assert set(cluster.deliveries) == owed(wanted, events)
+    check_got(cluster, owed(wanted, events))
+    check_got_no_more(cluster, owed(wanted, events))
     check_promises(cluster)
 
 
@@ -125,18 +175,18 @@ def nothing_is_invented_nor_misdelivered(cluster: Cluster) -> None:
     events = publish_round(cluster, wanted, "only")
     cluster.run(5)
     assert cluster.deliveries, "nothing was delivered at all"
-    assert set(cluster.deliveries) <= owed(wanted, events)
+    check_got_no_more(cluster, owed(wanted, events))
     check_promises(cluster)
 
 
 @case()
 def links_have_two_ends(cluster: Cluster) -> None:
     started(cluster)
-    assert any(cluster.links(node) for node in cluster.up())
+    assert any(cluster.links(node) for node in cluster.up()), "no node has a link"
     for node in cluster.up():
         for peer in cluster.links(node):
             assert node in cluster.links(peer), f"{node} holds a link that {peer} does not"
-            assert peer != node
+            assert peer != node, f"node {node} holds a link to itself"
 
 
 @case("topic_connected")
@@ -154,9 +204,9 @@ def latecomers_get_what_comes_later(cluster: Cluster) -> None:
     cluster.run(SETTLE_S)
     after = publish_round(cluster, wanted, "after")
     cluster.run(5)
-    got = [event for node, event in cluster.deliveries if node == 40]
-    assert set(got) == {e for e in after if e.topic == "news"}
-    assert not set(got) & set(before)
+    check_got(cluster, {(40, event) for event in after if event.topic == "news"})
+    late = wanted | {40: ["news"]}
+    check_got_no_more(cluster, owed(wanted, before) | owed(late, after))
     check_promises(cluster)
 
 
@@ -167,7 +217,8 @@ def who_leaves_is_let_go(cluster: Cluster) -> None:
         cluster.leave(node)
     cluster.run(SETTLE_S)
     for node in cluster.up():
-        assert not {0, 5, 10} & {*cluster.links(node)}
+        gone = {0, 5, 10} & {*cluster.links(node)}
+        assert not gone, f"node {node} holds links to {sorted(gone)}, which have left"
     _assert_connected(cluster)
 
 
@@ -181,7 +232,7 @@ def crashes_heal(cluster: Cluster) -> None:
     cluster.run(SETTLE_S)
     events = publish_round(cluster, wanted, "after the crash")
     cluster.run(5)
-    assert owed(wanted, events) <= set(cluster.deliveries)
+    check_got(cluster, owed(wanted, events))
     check_promises(cluster)
 
 
@@ -195,7 +246,7 @@ def who_comes_back_is_served(cluster: Cluster) -> None:
     cluster.run(SETTLE_S)
     second = publish_round(cluster, wanted, "second life")
     cluster.run(5)
-    assert owed(wanted, second) <= set(cluster.deliveries)
+    check_got(cluster, owed(wanted, second))
     assert not set(first) & set(second), "an event of the new life has the name of an old one"
     check_promises(cluster)
 
@@ -212,7 +263,8 @@ def subscriptions_change(cluster: Cluster) -> None:
     wanted[9].append("chess")
     events = [cluster.publish(2, "chess"), *publish_round(cluster, wanted, "changed")]
     cluster.run(5)
-    assert owed(wanted, events) == set(cluster.deliveries)
+    check_got(cluster, owed(wanted, events))
+    check_got_no_more(cluster, owed(wanted, events))
     check_promises(cluster)
 
 
@@ -223,8 +275,8 @@ def publishing_needs_no_subscription(cluster: Cluster) -> None:
     cluster.run(SETTLE_S)
     event = cluster.publish(50, "weather", b"from outside")
     cluster.run(SETTLE_S)
-    got = {node for node, e in cluster.deliveries if e == event}
-    assert got == {node for node, topics in wanted.items() if "weather" in topics}
+    check_got(cluster, owed(wanted, [event]))
+    check_got_no_more(cluster, owed(wanted, [event]))
     check_promises(cluster)
 
 
@@ -234,7 +286,8 @@ def early_events_are_kept_until_the_overlay_forms(cluster: Cluster) -> None:
         cluster.join(node, ["news"])
     event = cluster.publish(0, "news", b"early")
     cluster.run(SETTLE_S)
-    assert {node for node, e in cluster.deliveries if e == event} == {1, 2, 3}
+    check_got(cluster, {(node, event) for node in (1, 2, 3)})
+    check_got_no_more(cluster, {(node, event) for node in (1, 2, 3)})
 
 
 @case("total_delivery")
@@ -249,7 +302,7 @@ def lost_messages_are_made_up_for(cluster: Cluster) -> None:
     cluster.run(SETTLE_S)
     late = publish_round(cluster, wanted, "after it")
     cluster.run(5)
-    assert owed(wanted, events + late) <= set(cluster.deliveries)
+    check_got(cluster, owed(wanted, events + late))
     check_promises(cluster)
 
 
@@ -258,8 +311,8 @@ def a_lone_node_is_content(cluster: Cluster) -> None:
     cluster.join(0, ["news"])
     cluster.publish(0, "news", b"anybody?")
     cluster.run(SETTLE_S)
-    assert cluster.links(0) == []
-    assert cluster.deliveries == []
+    assert cluster.links(0) == [], "the only node, 0, has links"
+    check_got_no_more(cluster, set())
 
 
 @case()
