@@ -37,6 +37,7 @@ from orbweaver.records.writers import (
     write_records,
 )
 from orbweaver.report.oracle import told_oracle
+from orbweaver.study.promises import broken_claims
 from orbweaver.study.recorded import about_run
 from orbweaver.study.run import Run, run_scenario
 from orbweaver.workload.scenario import build_scenario
@@ -121,10 +122,15 @@ def simulate(
         write_links(run, links_out)
     if records_out is not None:
         write_records(run.outcome.records, records_out, format, about_run(run))
+    broken = broken_claims(run)
     if json:
-        print_json(msgspec.to_builtins(run.result))
+        print_json(msgspec.to_builtins(run.result) | {"broken_claims": broken})
     else:
         print_result(run)
+    for claim in broken:
+        err.print(f"{spec.overlay} breaks its own claim: {claim}", soft_wrap=True)
+    if broken:
+        err.print("Claims are about an overlay that has formed: try a longer --warmup-ms first.")
     if not run.result.complete:
         err.print(
             f"stopped by events_max or time_max_ms at {run.outcome.end_ms} ms; the numbers are "

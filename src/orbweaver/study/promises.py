@@ -1,0 +1,52 @@
+"""Whether a run kept what its overlay claims: facts of the run against `Overlay.claims`."""
+
+from __future__ import annotations
+
+from orbweaver.core.topics import TopicTable
+from orbweaver.overlays.catalog import find
+from orbweaver.sim.faults import any_faults
+from orbweaver.sim.simulation import build_params
+from orbweaver.study.run import Run
+from orbweaver.workload.scenario import Scenario
+
+
+def broken_claims(run: Run) -> list[str]:
+    """Return each claim of the overlay that the run did not keep, with what it did instead.
+
+    The bound of the degree holds always. The others are for an overlay that has formed, so
+    that they are judged only where nothing disturbed it and the run was not cut short.
+    """
+    overlay, look = find(run.scenario.overlay), run.looks[-1]
+    params = build_params(run.scenario, overlay)
+    claims, metrics = overlay.claims(params), run.result.metrics
+    broken = []
+    table = TopicTable()
+    for node, topics in look.interests.items():
+        bound = overlay.degree_bound(params, table.interest(topics))
+        links = len(look.links[node])
+        if bound is not None and links > bound:
+            broken.append(
+                f"degree bound ({claims.degree_bound}): node {node} has {links} links at "
+                f"{look.time_ms} ms where {bound} are allowed"
+            )
+            break
+    if not _undisturbed(run.scenario) or not run.result.complete:
+        return broken
+    relayed = sum(run.outcome.records["publications"]["relays"])
+    if claims.noiseless and relayed:
+        broken.append(f"noiseless: uninterested nodes received {relayed:,} copies of events")
+    if claims.topic_connected and metrics["partitioned_topics"]:
+        broken.append(
+            f"topic-connected: {metrics['partitioned_topics']:,} of {metrics['topics']:,} topics "
+            f"are partitioned at {look.time_ms} ms"
+        )
+    hit_ratio = metrics["hit_ratio"]
+    if claims.total_delivery and hit_ratio is not None and hit_ratio < 1:
+        broken.append(f"total delivery: the hit ratio is {hit_ratio:.6g}")
+    return broken
+
+
+def _undisturbed(scenario: Scenario) -> bool:
+    """Return whether nodes stay, want the same topics, and no message is lost."""
+    still = scenario.churn.model == "none" and not scenario.churn.crowd
+    return still and not scenario.interests and not any_faults(scenario.faults)
