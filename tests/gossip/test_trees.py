@@ -1,5 +1,6 @@
 """Who pushes to whom: what one node makes of what comes."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,22 +70,37 @@ def test_who_goes_on_after_a_prune_is_told_again_now_and_then():
     assert [at for at, again in enumerate(told) if again] == [0, REMIND, 2 * REMIND]
 
 
-def test_who_prunes_us_is_pruned_in_turn_unless_it_feeds():
+def test_a_rival_that_is_first_twice_feeds_from_now_on():
+    """The feeder may be fed by us by now: it brings neither news nor copies then."""
     tree = fed_by(A)
-    assert tree.take_prune(B, PEERS)
-    assert not tree.take_prune(B, PEERS), "it knows"
-    assert not tree.take_prune(A, PEERS)
-    assert set(tree.lazy) == {A, B}
-    assert tree.is_fed(PEERS)
+    tree.take_new(B, PEERS)
+    tree.take_new(B, PEERS)
+    assert tree.feeder == B
+
+
+def test_unless_the_feeder_brought_something_between():
+    tree = fed_by(A)
+    for sender in (B, A, B, A, B):
+        tree.take_new(sender, PEERS)
+    assert tree.feeder == A
+
+
+def test_a_neighbour_that_prunes_us_is_not_pruned_in_turn():
+    tree = fed_by(A)
+    tree.take_prune(B)
+    assert B in tree.lazy
+    assert not tree.pruned
+    assert tree.take_copy(B, False, False, PEERS), "but when it brings a copy"
 
 
 def test_a_graft_is_for_one_direction():
     tree = fed_by(A)
-    tree.take_prune(B, PEERS)
+    tree.take_prune(B)
+    tree.take_copy(B, False, False, PEERS)
     tree.take_graft(B)
     assert B not in tree.lazy
     assert B in tree.pruned, "it has asked for pushes, not promised any"
-    tree.take_prune(B, PEERS)
+    tree.take_prune(B)
     tree.graft(B)
     assert B not in tree.pruned
     assert B in tree.lazy, "it has not asked"
@@ -92,20 +108,23 @@ def test_a_graft_is_for_one_direction():
 
 def test_a_link_that_is_gone_is_forgotten_both_ways():
     tree = fed_by(A)
-    tree.take_prune(B, PEERS)
-    assert tree.lose(B, {A, C}) == []
+    tree.take_prune(B)
+    tree.take_copy(B, False, False, PEERS)
+    assert not tree.lose(B)
     assert B not in tree.lazy
     assert B not in tree.pruned
     assert tree.feeder == A
 
 
-def test_a_node_that_loses_its_feeder_asks_all_that_it_has_pruned():
+@pytest.mark.parametrize("without", [Tree.lose, Tree.starve])
+def test_a_node_without_its_feeder_takes_pushes_from_all(without):
     tree = fed_by(A)
     tree.take_copy(B, False, False, PEERS)
-    tree.take_copy(C, False, False, PEERS)
-    assert tree.lose(A, {B}) == [B]
+    assert not without(tree, C)
+    assert without(tree, A)
     assert tree.feeder is None
     assert not tree.pruned
+    assert not without(tree, A), "it is asked for once"
 
 
 def test_who_was_pruned_is_asked_to_go_on_when_it_alone_brings_something():
@@ -115,7 +134,7 @@ def test_who_was_pruned_is_asked_to_go_on_when_it_alone_brings_something():
     assert tree.feeder == B
 
 
-STEPS = ["new", "copy", "nearer", "ours", "prune", "graft", "take_graft", "lose"]
+STEPS = ["new", "copy", "nearer", "ours", "prune", "graft", "take_graft", "lose", "starve"]
 steps = st.lists(
     st.tuples(st.sampled_from(STEPS), st.sampled_from(sorted(PEERS))),
 )
@@ -128,13 +147,15 @@ def test_the_feeder_is_never_among_the_pruned(played):
         if what == "new":
             tree.take_new(peer, PEERS)
         elif what == "prune":
-            tree.take_prune(peer, PEERS)
+            tree.take_prune(peer)
         elif what == "graft":
             tree.graft(peer)
         elif what == "take_graft":
             tree.take_graft(peer)
         elif what == "lose":
-            tree.lose(peer, PEERS)
+            tree.lose(peer)
+        elif what == "starve":
+            tree.starve(peer)
         else:
             tree.take_copy(peer, what == "nearer", what == "ours", PEERS)
         assert tree.feeder is None or tree.is_fed(PEERS)

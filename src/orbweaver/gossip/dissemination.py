@@ -179,6 +179,7 @@ class Dissemination:
 
     def _on_run(self, sender: NodeId, run: Sequence[Push], key: StreamId) -> None:
         self._streams[key].next_seq += len(run)
+        self._trees[key[2]].rival = None
         now = self._outbox.now()
         since = self._subscribed_at.get(key[2])
         if since is not None:
@@ -214,6 +215,9 @@ class Dissemination:
         now = self._outbox.now()
         if (tree := self._trees.get(message.stream[2])) is not None:
             tree.take_graft(sender)
+            # Without numbers, it says that the sender itself gets nothing.
+            if not message.seqs and tree.starve(sender):
+                self._ask_for_pushes(message.stream[2], sender)
         below = 0
         for seq in dict.fromkeys(message.seqs[: Pulling.GRAFTED_MAX]):
             held = self._cache.get(message.stream, seq)
@@ -236,8 +240,7 @@ class Dissemination:
             # What was pushed over the link before may have been lost.
             for stream, held in self._cache.newest(topic).items():
                 self._announcer.soon(sender, stream, held.event.seq)
-        if tree.take_prune(sender, self._peers):
-            self._outbox.send(sender, Prune(topic))
+        tree.take_prune(sender)
 
     # -- timers
 
@@ -254,9 +257,18 @@ class Dissemination:
 
     def _lose(self, topic: Topic, tree: Tree, peer: NodeId) -> None:
         """Take a peer out of the tree of a topic."""
-        for asked in tree.lose(peer, self._peers):
-            # Without numbers, only the topic of the stream counts.
-            self._outbox.send(asked, Graft((self._me, self._epoch, topic), (), 0))
+        if tree.lose(peer):
+            self._ask_for_pushes(topic, peer)
+
+    def _ask_for_pushes(self, topic: Topic, lost: NodeId) -> None:
+        """Ask all neighbours but the lost feeder. A neighbour that is fed by this very node gets
+        nothing either, and asks its own neighbours."""
+        bit = self._topic_mask(topic)
+        # Without numbers, only the topic of the stream counts.
+        graft = Graft((self._me, self._epoch, topic), (), 0)
+        for peer, interest in self._peers.items():
+            if peer != lost and interest.mask & bit:
+                self._outbox.send(peer, graft)
 
     def _new_stream(self, key: StreamId) -> Stream:
         if len(self._streams) >= self.STREAMS_MAX:

@@ -71,9 +71,10 @@ class Pulling:
         stream = self._streams.get(key)
         window = self.PAST if stream is None else self.PULL_MAX
         now = self._outbox.now()
-        # Events can come by themselves only if a neighbour pushes.
+        # Events come by themselves only if a neighbour pushes. What the feeder has and has not
+        # pushed before it said so will not come from it, because links keep the order.
         tree = self._tree(key[2])
-        pushed = stream is None or tree is None or tree.is_fed(self._peers)
+        pushed = tree is None or (tree.is_fed(self._peers) and tree.feeder != holder)
         patience_ms = self.wanted.patience_ms if pushed else 0
         return self.wanted.note(key, stream or Stream(), seq, window, holder, now, patience_ms)
 
