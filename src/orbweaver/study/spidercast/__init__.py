@@ -15,7 +15,7 @@ SPIDERCAST = Paper(
     scenarios=scenarios,
     claims=CLAIMS,
     figures=FIGURES,
-    notes={"full": NOTES},
+    notes=NOTES,
     columns=COLUMNS
     | {
         "diameter_whole": ("max diameter, whole overlay", 1),

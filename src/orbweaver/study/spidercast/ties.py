@@ -130,21 +130,23 @@ def s15(series: BySeries) -> list[Verdict]:
         Verdict("S15", what, "0", ours, plain.every(_whole), f"(3,0) alone leaves {alone}", VACUOUS)
     )
     fixed, adaptive = series[common("zipf2 (3,0)")], series[common("adaptive zipf:2")]
-    need = "Zipf 2, common ties"
     alone = fixed.told("partitioned_topics", 1)
-    raised = all(_adapted(r) > 0 for r in adaptive.each())
-    left = [r.degree_histogram.get(KG, 0) for r in adaptive.each()]
-    needing = [r.degree_histogram.get(KG, 0) for r in fixed.each()]
+    needing, left = _few_links(fixed), _few_links(adaptive)
+    # Where no node has so few links, none has to adapt.
+    raised = all(
+        need == 0 or any(_adapted(r) for r in adaptive.results[x])
+        for x, need in zip(fixed.xs, needing, strict=True)
+    )
     pieces = max(fixed.means("partitioned_topics")) > 0
     note = "" if pieces else "(3,0) leaves no topic in pieces at these sizes"
     return [
         *verdicts,
-        Verdict("S15", f"adaptive K_r, {need}: nodes with just {KG} links, which have to adapt, "
-                "do; with (3,0) there are some, with adaptive K_r none",
-                "all adapt", f"{max(left)} of {min(needing)} to {max(needing)} are left; "
-                f"{_told_adapted(adaptive)}", raised and min(needing) > 0 and max(left) == 0),
-        Verdict("S15", f"adaptive K_r, {need}: partitioned topics, N = {adaptive.told_xs}; exact, "
-                "where (3,0) leaves some", f"0 (with (3,0) {alone})",
+        Verdict("S15", f"adaptive K_r, Zipf 2, common ties: nodes with {KG} links have to adapt, "
+                f"N = {fixed.told_xs}; none is left with so few", "all adapt",
+                f"{listed(left, 0)} left of {listed(needing, 0)}; {_told_adapted(adaptive)}",
+                raised and max(needing) > 0 and max(left) == 0),
+        Verdict("S15", f"adaptive K_r, Zipf 2, common ties: partitioned topics, N = "
+                f"{adaptive.told_xs}; exact, where (3,0) leaves some", f"0 (with (3,0) {alone})",
                 adaptive.told("partitioned_topics", 1), pieces and adaptive.every(_whole), note),
     ]  # fmt: skip
 
@@ -165,7 +167,13 @@ def _adapted(result: Result) -> int:
 
 def _told_adapted(one: Series) -> str:
     each = [_adapted(r) for r in one.each()]
-    return f"K_r rose on {min(each)} to {max(each)} nodes"
+    nodes = f"{min(each)} to {max(each)}" if min(each) < max(each) else f"{max(each)}"
+    return f"K_r rose on {nodes} nodes"
+
+
+def _few_links(one: Series) -> list[int]:
+    """At each x, how many nodes of all seeds have just K_g links."""
+    return [sum(r.degree_histogram.get(KG, 0) for r in rs) for rs in one.results.values()]
 
 
 def diameters(claim: str, one: Series, paper: int, uncounted: str = "") -> list[Verdict]:
