@@ -68,6 +68,49 @@ def test_header_and_comments_by_option(spark: SparkSession, tmp_path: Path) -> N
     assert tables["subscriptions"] == [("user", "item")]
 
 
+def test_a_header_is_one_line_and_the_decision_is_told(
+    spark: SparkSession, tmp_path: Path, small_blocks: None
+) -> None:
+    file = tmp_path / "msweb.csv"
+    numbers = "".join(f"{10000 + i},{1000 + i}\n" for i in range(40))
+    file.write_text("\nuser_id,vroot\n" + numbers + "user_id,vroot\n")
+    report, tables = run(spark, tmp_path, "pairs", file)
+    assert report.skipped == {"blank line": 1, "header": 1}
+    assert ("user_id", "vroot") in tables["subscriptions"], "only the first line is a header"
+    assert ("10000", "1000") in tables["subscriptions"]
+    told = "is a header: 'user_id' stands above numbers: 'user_id,vroot' (else --header no)"
+    assert report.first_lines == [f"the first line {told}"]
+    (tmp_path / "b").mkdir()
+    file.write_text("node1\tnode2\nnode1\tnode3\nnode4\tnode2\nnode1\tnode2\n")
+    report, tables = run(spark, tmp_path / "b", "pairs", file)
+    assert tables["subscriptions"] == [
+        ("node1", "node2"), ("node1", "node3"), ("node4", "node2"),
+    ]  # fmt: skip
+    assert counts(report) == {"duplicate": 1}
+    assert "is data: 'node1' is written as the values below it are" in report.first_lines[0]
+    (tmp_path / "c").mkdir()
+    report, tables = run(spark, tmp_path / "c", "pairs", file, header="yes")
+    assert ("node1", "node2") in tables["subscriptions"], "it is there a second time"
+    assert counts(report) == {"header": 1}
+
+
+@pytest.mark.parametrize("columns", ["who,what", "2,4"])
+def test_the_columns_that_are_named(spark: SparkSession, tmp_path: Path, columns: str) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text('at;who;note;what\n1;ann;;"a; b"\n2;bob;"x";c\n3;cid;y\n4;;y;d\n')
+    report, tables = run(spark, tmp_path, "pairs", file, columns=columns)
+    assert tables["subscriptions"] == [("ann", "a; b"), ("bob", "c")]
+    assert counts(report) == {"header": 1, "too few fields": 1, "empty field": 1}
+    assert report.options["columns"] == "2,4"
+
+
+def test_a_column_that_is_not_there(spark: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("who,what\n1,2\n")
+    with pytest.raises(UsageError, match="no column 'user'; line 1 has 'who', 'what': pass --col"):
+        run(spark, tmp_path, "pairs", file, columns="user,what", header="yes")
+
+
 def test_what_is_written_can_be_simulated(spark: SparkSession, tmp_path: Path) -> None:
     file = tmp_path / "edges.txt"
     file.write_text("".join(f"{i} {(i * 7) % 50}\n" for i in range(1, 50)))

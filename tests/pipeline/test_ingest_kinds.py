@@ -46,6 +46,7 @@ bob\tann
   cat   ann   2009-01-01
 ann ann
 "dan","ann"
+"dan,eve
 eve
 eve,,ann
 eve a//b
@@ -58,8 +59,10 @@ EDGE_COUNTS = {
     "too few fields": 1,
     "empty field": 1,
     "topic name that cannot be used": 1,
+    "quote that is not closed": 1,
 }
 EDGE_REJECTED = [
+    ('"dan,eve', "quote that is not closed"),
     ("eve", "too few fields"),
     ("eve a//b", "topic name that cannot be used"),
     ("eve,,ann", "empty field"),
@@ -117,14 +120,15 @@ CASES = [
             "blank line": 1,
             "duplicate": 1,
             "empty field": 2,
-            "too few fields": 2,
+            "too few fields": 1,
+            "quote that is not closed": 1,
             "topic name that cannot be used": 1,
         },
         [
             (",Rock", "empty field"),
             ("3,", "empty field"),
             ("4", "too few fields"),
-            ('6,"never closed', "too few fields"),
+            ('6,"never closed', "quote that is not closed"),
             ("7,/x", "topic name that cannot be used"),
         ],
     ),
@@ -301,11 +305,30 @@ CASES = [
         options={"unit": "us", "delay": "one-way"},
     ),
     Case(
+        "latency-matrix",
+        "0,1e400\n1,0\n",
+        {"latency": [("1", "0", 1.0)]},
+        {"cell on the diagonal": 2, "number out of range": 1},
+        [("row 0 column 1 1e400", "number out of range")],
+        {"delay": "one-way"},
+    ),
+    Case(
         "coordinates",
-        "node,x,y\n10,1.5,-2\n2,0,1e1\nn,1,2,3\n2,0,11\nm,1\no,east,2\n",
+        "node,x,y\n10,1.5,-2\n2,0,1e1\nn,1,2,3\n2,0,11\nm,1\no,east,2\np,-1e400,0\nq,0,1e16\n",
         {"coordinates": [("n", 1.0, 2.0), ("2", 0.0, 10.0), ("10", 1.5, -2.0)]},
-        {"header": 1, "duplicate": 1, "too few fields": 1, "not a number": 1},
-        [("m,1", "too few fields"), ("o,east,2", "not a number")],
+        {
+            "header": 1,
+            "duplicate": 1,
+            "too few fields": 1,
+            "not a number": 1,
+            "number out of range": 2,
+        },
+        [
+            ("m,1", "too few fields"),
+            ("o,east,2", "not a number"),
+            ("p,-1e400,0", "number out of range"),
+            ("q,0,1e16", "number out of range"),
+        ],
     ),
     Case(
         "coordinates-xml",

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from orbweaver.pipeline.ingest.run import Report
 
 
+DECISIONS_MAX = 10
+"""First lines of files that are shown with what was decided about them."""
+
+
 def ingest(
     kind: Annotated[str, typer.Argument(help="What the files hold; see the list above.")],
     files: Annotated[
@@ -41,6 +45,13 @@ def ingest(
         str | None,
         typer.Option(
             help="Between the cells: tab, comma, semicolon, space or colon. [default: found out]"
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="pairs only: the two columns with user and item, as names or numbers: "
+            "user,group or 1,3. [default: the first two]"
         ),
     ] = None,
     header: Annotated[
@@ -105,6 +116,7 @@ def ingest(
     given = {
         "direction": direction,
         "separator": separator,
+        "columns": columns,
         "header": header,
         "comments": comments,
         "unit": unit,
@@ -124,6 +136,8 @@ def ingest(
 def print_report(report: Report) -> None:
     names = report.files[0] if len(report.files) == 1 else f"{len(report.files)} files"
     out.print(f"{report.kind} from {names}, to {report.out}", soft_wrap=True)
+    for decision in report.first_lines[:DECISIONS_MAX]:
+        out.print(decision, soft_wrap=True)
     grid = table("", "what", "count", "", box=box.SIMPLE_HEAD)
     grid.columns[2].justify = "left"
     grid.add_row(f"{report.entry}s", show(report.entries), Text("in all", "dim"))

@@ -9,6 +9,7 @@ from orbweaver.pipeline.dataset import conform
 from orbweaver.pipeline.ingest import notes
 from orbweaver.pipeline.ingest.kinds import Options
 from orbweaver.pipeline.ingest.lines import (
+    NUMBER_MAX,
     WHITE,
     Plan,
     cell,
@@ -52,7 +53,11 @@ def xml(texts: DataFrame, options: Options) -> Plan:
 
 def _plan(rows: DataFrame, x: Column, y: Column) -> Plan:
     rows = rows.withColumns({"x": number(x), "y": number(y)})
-    rows = mark(rows, (notes.BAD_NUMBER, F.col("x").isNull() | F.col("y").isNull()))
+    rows = mark(
+        rows,
+        (notes.BAD_NUMBER, F.col("x").isNull() | F.col("y").isNull()),
+        (notes.NUMBER_RANGE, F.greatest(F.abs("x"), F.abs("y")) >= NUMBER_MAX),
+    )
     # Of a node that is there twice, the smaller place: a choice that no partition changes.
     places = used(rows).groupBy("node").agg(F.min(F.struct("x", "y")).alias("place"))
     # A node's number may be its name; then 2 comes before 10.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +13,19 @@ from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.dataset import check_output, input_path
 from orbweaver.pipeline.ingest import peek
 from orbweaver.pipeline.ingest.kinds import Kind, Options, build_options, find
+from orbweaver.workload.dialect import (
+    HEAD_LINES,
+    Header,
+    find_places,
+    find_separator,
+    judge_header,
+    parse_columns,
+    said,
+    split_line,
+)
+
+TOLD_MAX = 60
+"""Characters of a first line that are shown with what was decided about it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,36 +60,67 @@ def _check_looks(kind: Kind, name: str, head: Sequence[str]) -> None:
         raise UsageError(f"{name} does not look like XML: use the kind coordinates")
 
 
-def look(spark: SparkSession, job: Job) -> tuple[Options, set[str]]:
-    """The options with the separator that was found, and the lines that are headers."""
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """What a look at the first lines of each file has shown."""
+
+    options: Options
+    """With the separator and the numbers of the columns that were found."""
+    headers: frozenset[str]
+    """First lines that are headers."""
+    told: tuple[str, ...]
+    """What was decided about the first line of each file, for people to check."""
+
+
+def look(spark: SparkSession, job: Job) -> Look:
     kind, options = job.kind, job.options
     if kind.whole:
-        return options, set()
+        return Look(options, frozenset(), ())
     heads = [peek.data_lines(_head(spark, name), options.comments) for name in job.files]
-    regex = peek.ANY_SEPARATOR
+    asked = parse_columns(options.columns, 2, "pairs")
+    numbers = [int(name) for name in asked if name.isdigit()]
+    cells = max([kind.cells, *numbers])
     if "separator" in kind.options:
         if options.separator == "auto":
-            every = [line for head in heads for line in head]
-            separator = peek.find_separator(every, kind.cells)
+            separator = find_separator([line for head in heads for line in head], cells)
             options = dataclasses.replace(options, separator=separator)
-        regex = peek.SEPARATORS[options.separator]
     else:
         options = dataclasses.replace(options, separator="")
-    if options.header == "no":
-        return options, set()
-    headers = {
-        head[0]
-        for head in heads
-        if head
-        and (options.header == "yes" or peek.is_header(head, regex, kind.cells, kind.numeric))
-    }
-    return options, headers
+    wanted = [number - 1 for number in numbers] or list(range(kind.cells))
+    headers: set[str] = set()
+    told: dict[str, None] = {}
+    places = tuple(wanted)
+    for name, head in zip(job.files, heads, strict=True):
+        if not head:
+            continue
+        rows = [_split(line, options.separator) for line in head]
+        if options.header != "auto":
+            header = said(options.header)
+        elif not {cell.lower() for cell in rows[0]}.isdisjoint(map(str.lower, asked)):
+            header = Header(True, "names the columns")
+        else:
+            header = judge_header(rows, wanted, kind.numeric)
+        if asked:
+            places = find_places(("user", "item"), asked, rows[0], header, name)
+        if header.there:
+            headers.add(head[0])
+        other = "no" if header.there else "yes"
+        told[f"the first line {header.why}: '{head[0][:TOLD_MAX]}' (else --header {other})"] = None
+    if asked:
+        options = dataclasses.replace(options, columns=",".join(str(p + 1) for p in places))
+    return Look(options, frozenset(headers), tuple(told))
+
+
+def _split(line: str, separator: str) -> list[str]:
+    if separator:
+        return split_line(line, separator)
+    return [cell.strip('" ') for cell in re.split(peek.ANY_SEPARATOR, line)]
 
 
 def _head(spark: SparkSession, name: str) -> list[str]:
     if "://" not in name:
         return peek.head(Path(name))
-    first = spark.read.text(input_path(name)).limit(peek.HEAD_LINES).collect()
+    first = spark.read.text(input_path(name)).limit(HEAD_LINES).collect()
     return [row["value"].strip() for row in first if row["value"].strip()]
 
 

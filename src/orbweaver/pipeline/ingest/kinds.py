@@ -57,7 +57,7 @@ _ALL = (
         "who watches, joins or likes what; tab, comma, semicolon, colon or white space between",
         ("subscriptions",),
         "subscriptions:pairs",
-        ("separator",),
+        ("separator", "columns"),
     ),
     Kind(
         "lists",
@@ -175,6 +175,8 @@ class Options:
     """Which user stands first in a directed edge. It has no default: the sources do not
     agree, the two readings look alike, and everything measured later depends on it."""
     separator: str = "auto"
+    columns: str = ""
+    """Which two columns hold user and item, as names or numbers. The first two, if empty."""
     header: str = "auto"
     comments: str = "#%"
     """Lines that begin with one of these are comments."""

@@ -9,6 +9,7 @@ from orbweaver.pipeline.dataset import conform
 from orbweaver.pipeline.ingest import notes
 from orbweaver.pipeline.ingest.kinds import Options
 from orbweaver.pipeline.ingest.lines import (
+    NUMBER_MAX,
     Plan,
     entries,
     mark,
@@ -17,8 +18,9 @@ from orbweaver.pipeline.ingest.lines import (
     used,
     with_cells,
 )
-from orbweaver.pipeline.ingest.peek import ANY_SEPARATOR, MISSING_WORDS
+from orbweaver.pipeline.ingest.peek import ANY_SEPARATOR
 from orbweaver.pipeline.schemas import LATENCY
+from orbweaver.workload.dialect import MISSING_WORDS
 
 UNIT_MS = {"s": 1000.0, "ms": 1.0, "us": 0.001}
 
@@ -26,6 +28,7 @@ UNIT_MS = {"s": 1000.0, "ms": 1.0, "us": 0.001}
 def matrix(lines: DataFrame, options: Options) -> Plan:
     """Every cell is an entry. A cell that was not measured is counted and left out, never
     taken for a delay of zero; nor are cells on the diagonal, a node's delay to itself."""
+    scale = UNIT_MS[options.unit] / (2 if options.delay == "round-trip" else 1)
     rows = _square(with_cells(numbered(lines), ANY_SEPARATOR, 0))
     cells = (
         used(rows)
@@ -41,8 +44,8 @@ def matrix(lines: DataFrame, options: Options) -> Plan:
         (notes.DIAGONAL, F.col("number") == F.col("column")),
         (notes.MISSING_CELL, missing),
         (notes.BAD_NUMBER, F.col("value").isNull()),
+        (notes.NUMBER_RANGE, F.col("value") * scale >= NUMBER_MAX),
     )
-    scale = UNIT_MS[options.unit] / (2 if options.delay == "round-trip" else 1)
     latency = (
         used(cells)
         .orderBy("number", "column")

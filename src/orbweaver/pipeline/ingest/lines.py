@@ -11,12 +11,14 @@ from pyspark.sql import functions as F
 from orbweaver.core.ids import TOPIC_BYTES_MAX
 from orbweaver.pipeline.dataset import input_path
 from orbweaver.pipeline.ingest import notes
-from orbweaver.pipeline.ingest.peek import SEPARATORS
+from orbweaver.pipeline.ingest.peek import REGEXES
 
 WHITE = " \t\r\n\f\x0b"
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 TIME_MS_MAX = 2.0**53
 """Times beyond this are marks ("after the end") rather than times."""
+NUMBER_MAX = 2.0**53
+"""Delays in milliseconds and coordinates beyond this are mistakes; 1e400 is infinite."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,11 +35,12 @@ class Plan:
 
 
 def read_lines(spark: SparkSession, files: Sequence[str]) -> DataFrame:
-    """source (a file's name), text, and where it stood: block (of the file), place (in an
-    order that holds within a block)."""
+    """source (a file's name), text, and where it stood: path (of the file), block (of it) and
+    place (in an order that holds within a block)."""
     return _with_source(spark.read.text([input_path(name) for name in files])).select(
         "source",
         "text",
+        F.col("_metadata.file_path").alias("path"),
         F.col("_metadata.file_block_start").alias("block"),
         F.monotonically_increasing_id().alias("place"),
     )
@@ -57,18 +60,29 @@ def _with_source(read: DataFrame) -> DataFrame:
 
 
 def mark_lines(lines: DataFrame, headers: Collection[str], comments: str) -> DataFrame:
-    """Adds `line`, the text without white space around it, and `note` for what is not data."""
+    """Adds `line`, the text without white space around it, and `note` for what is not data.
+    A header is the first line of data of a file, if it is one of `headers`: another line that
+    reads the same is data."""
     marked = lines.withColumn("line", F.btrim("text", F.lit(WHITE))).withColumn(
         "note", F.lit(None).cast("string")
     )
     first = F.substring("line", 1, 1)
-    return mark(
+    marked = mark(
         marked,
         (notes.NOT_UTF8, ~F.is_valid_utf8("text")),
         (notes.BLANK, F.col("line") == ""),
         (notes.COMMENT, first.isin(list(comments)) if comments else F.lit(False)),
-        (notes.HEADER, F.col("line").isin(sorted(headers)) if headers else F.lit(False)),
     )
+    if not headers:
+        return marked
+    firsts = (
+        used(marked.filter(F.col("block") == 0))
+        .groupBy("path")
+        .agg(F.min_by("line", "place").alias("line"), F.min("place").alias("place"))
+        .filter(F.col("line").isin(sorted(headers)))
+    )
+    places = [row["place"] for row in firsts.select("place").collect()]
+    return mark(marked, (notes.HEADER, F.col("place").isin(places)))
 
 
 def mark(rows: DataFrame, *checks: tuple[str, Column]) -> DataFrame:
@@ -84,24 +98,32 @@ def with_cells(rows: DataFrame, regex: str, least: int) -> DataFrame:
     return _with(rows, F.split("line", regex), least)
 
 
-def with_quoted_cells(rows: DataFrame, separator: str, least: int) -> DataFrame:
-    """The same for a separator that may also stand inside "double quotes"."""
-    regex = SEPARATORS[separator]
-    if separator != "space":
-        regex = rf"\s*{regex}\s*"
+def with_quoted_cells(
+    rows: DataFrame, separator: str, least: int, filled: Sequence[int] | None = None
+) -> DataFrame:
+    """The same for a separator that may also stand inside "double quotes". `filled` are the
+    cells that may not be empty: the first `least`, unless it says otherwise."""
+    regex = REGEXES[separator]
     outside_quotes = regex + r'(?=(?:[^"]*"[^"]*")*[^"]*$)'
     unquoted = F.transform(F.split("line", outside_quotes), _unquote)
     # The look-ahead is slow; most files have no quotes at all.
     cells = F.when(F.col("line").contains('"'), unquoted).otherwise(F.split("line", regex))
-    return _with(rows, cells, least)
+    return _with(mark(rows, (notes.UNBALANCED, unbalanced("line"))), cells, least, filled)
 
 
-def _with(rows: DataFrame, cells: Column, least: int) -> DataFrame:
+def unbalanced(text: str) -> Column:
+    """Whether a quote is opened and not closed."""
+    return F.length(F.regexp_replace(text, '[^"]', "")) % 2 == 1
+
+
+def _with(
+    rows: DataFrame, cells: Column, least: int, filled: Sequence[int] | None = None
+) -> DataFrame:
     rows = rows.withColumn("cells", F.when(F.col("note").isNull(), cells))
     return mark(
         rows,
         (notes.TOO_FEW, F.size("cells") < least),
-        *((notes.EMPTY, cell(i) == "") for i in range(least)),
+        *((notes.EMPTY, cell(i) == "") for i in (range(least) if filled is None else filled)),
     )
 
 
@@ -115,7 +137,8 @@ def cell(i: int) -> Column:
 
 
 def number(text: Column) -> Column:
-    """A double, or null; without what Java takes for a number and nobody else does."""
+    """A double, or null; without what Java takes for a number and nobody else does. One that
+    is too large, such as 1e400, is infinite: its reader marks it."""
     return F.when(text.rlike(NUMBER), text.try_cast("double"))
 
 

@@ -1,7 +1,4 @@
-"""A look at the head of a file: is there a header, and what stands between the cells?
-
-Plain Python on a few lines: the answers must be known before the plan is made.
-"""
+"""The files of an ingest, and the first lines of each."""
 
 from __future__ import annotations
 
@@ -9,37 +6,27 @@ import bz2
 import gzip
 import io
 import os
-import re
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from orbweaver.core.errors import UsageError
+from orbweaver.workload.dialect import HEAD_LINES
 
-HEAD_LINES = 50
 HEAD_BYTES = 1 << 20
 
-SEPARATORS = {
-    "tab": r"\t",
-    "comma": ",",
-    "semicolon": ";",
+REGEXES = {
+    "tab": r" *\t *",
+    "comma": r"\s*,\s*",
+    "semicolon": r"\s*;\s*",
     "space": r"\s+",
-    # Last, because times and addresses have colons inside them.
-    "colon": ":",
+    "colon": r"\s*:\s*",
 }
+"""Between the cells of a line, for each of `workload.dialect.SEPARATORS`. An empty cell between
+two tabs stays one."""
 ANY_SEPARATOR = r"\s*[,;\s]\s*"
 """For cells that have no white space, comma or semicolon in them."""
-
-# Words that name a column and hardly ever a user or a topic.
-_COLUMN = re.compile(
-    r"(count|dest|destination|dst|end|event|followe[dre]|follower|from|genre|group|id|item|join|"
-    r"leave|machine|name|node|page|peer|relationship|repo|source|src|start|state|target|time|"
-    r"timestamp|to|topic|trg|user|weight)([ _-]?(id|name|node|nodeid|time|ts|us|\d))?",
-    re.IGNORECASE,
-)
-MISSING_WORDS = ("", "-", "?", "na", "n/a", "nan", "none", "null", "inf")
-"""How sources write a number that was not measured."""
 
 _UNREADABLE = {".zip", ".xz", ".7z", ".zst", ".tar", ".tgz", ".rar", ".parquet"}
 
@@ -99,40 +86,3 @@ def _open(path: Path) -> BinaryIO:
 
 def data_lines(lines: Sequence[str], comments: str) -> list[str]:
     return [line for line in lines if not comments or line[0] not in comments]
-
-
-def find_separator(lines: Sequence[str], cells: int) -> str:
-    """The one that splits the most lines into enough cells; the first of several."""
-
-    def score(name: str) -> int:
-        split = (re.split(SEPARATORS[name], line) for line in lines)
-        return sum(len(parts) >= cells and all(parts[:cells]) for parts in split)
-
-    return max(SEPARATORS, key=score) if lines else "space"
-
-
-def is_header(lines: Sequence[str], separator: str, cells: int, numeric: Sequence[int]) -> bool:
-    """Is the first of these data lines a header? It is if its cells are words that name
-    columns, or if it has a word where the other lines have numbers."""
-    if not lines:
-        return False
-    first, *rest = ([c.strip('" ') for c in re.split(separator, line)] for line in lines)
-    if len(first) < cells:
-        return False
-    wanted = first[:cells]
-    if all(_COLUMN.fullmatch(cell) for cell in wanted):
-        return True
-    if numeric:
-        return all(_is_word(first[i]) for i in numeric)
-    return (
-        bool(rest)
-        and all(_is_word(cell) for cell in wanted)
-        and all(cell.isdigit() for row in rest for cell in row[:cells])
-    )
-
-
-def _is_word(cell: str) -> bool:
-    return (
-        re.fullmatch(r"[A-Za-z][A-Za-z _.-]*", cell) is not None
-        and cell.lower() not in MISSING_WORDS
-    )

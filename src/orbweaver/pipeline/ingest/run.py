@@ -46,17 +46,20 @@ class Report:
     rejected: dict[str, int]
     tables: dict[str, int]
     facts: dict[str, Any]
+    first_lines: list[str]
+    """What was decided about the first line of each file."""
     hints: list[str]
 
 
 def ingest(spark: SparkSession, job: Job) -> Report:
     kind, files = job.kind, job.files
     with explained_failures():
-        options, headers = look(spark, job)
+        looked = look(spark, job)
+        options = looked.options
         if kind.whole:
             lines = read_whole(spark, files)
         else:
-            lines = mark_lines(read_lines(spark, files), headers, options.comments)
+            lines = mark_lines(read_lines(spark, files), looked.headers, options.comments)
         plan = plan_of(kind)(lines, options)
         counts, weight = count(plan.entries)
         if not weight:
@@ -85,6 +88,7 @@ def ingest(spark: SparkSession, job: Job) -> Report:
                 rejected=bad,
                 tables=sizes,
                 facts=found,
+                first_lines=list(looked.told),
                 hints=facts.hints(kind, options, found),
             )
             write_manifest(folder, manifest(kind, report))

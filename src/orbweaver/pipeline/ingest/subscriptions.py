@@ -21,6 +21,7 @@ from orbweaver.pipeline.ingest.lines import (
     mark,
     number,
     numbered,
+    unbalanced,
     used,
     with_cells,
     with_quoted_cells,
@@ -59,7 +60,8 @@ def undirected_edges(lines: DataFrame, options: Options) -> Plan:
 
 
 def _edges(lines: DataFrame, topics: tuple[str, ...]) -> DataFrame:
-    rows = with_cells(lines, ANY_SEPARATOR, 2)
+    rows = mark(lines, (notes.UNBALANCED, unbalanced("line")))
+    rows = with_cells(rows, ANY_SEPARATOR, 2)
     # Some exporters put every cell in quotes; a user's name has none.
     names = {name: F.btrim(cell(i), F.lit('"')) for i, name in enumerate(("a", "b"))}
     return mark(
@@ -71,15 +73,22 @@ def _edges(lines: DataFrame, topics: tuple[str, ...]) -> DataFrame:
 
 
 def pairs(lines: DataFrame, options: Options) -> Plan:
-    rows = mark(
-        with_quoted_cells(lines, options.separator, 2), (notes.BAD_TOPIC, bad_topic(cell(1)))
-    )
-    found = used(rows).select(cell(0).alias("node"), cell(1).alias("topic"))
+    rows = named_pairs(lines, options.separator, options.columns)
+    found = used(rows).select("node", "topic")
     return Plan(
         entries(rows),
         {"subscriptions": distinct_subscriptions(found)},
         (notes.DUPLICATE, "subscriptions", 1),
     )
+
+
+def named_pairs(lines: DataFrame, separator: str, columns: str = "") -> DataFrame:
+    """Adds node and topic, the cells of two columns: the first two, or those of the numbers in
+    `columns`, counted from 1."""
+    of_node, of_topic = (int(number) - 1 for number in (columns or "1,2").split(","))
+    rows = with_quoted_cells(lines, separator, 1 + max(of_node, of_topic), (of_node, of_topic))
+    rows = rows.withColumns({"node": cell(of_node), "topic": cell(of_topic)})
+    return mark(rows, (notes.BAD_TOPIC, bad_topic(F.col("topic"))))
 
 
 def lists(lines: DataFrame, options: Options) -> Plan:

@@ -1,0 +1,223 @@
+"""How a text holds a table: what separates its cells, whether it has a header, and which of its
+columns are wanted.
+
+Plain Python on the first lines of a file, for the small reader (`workload.tables`) and for the
+ingest of large files, which is told the answers before its plan is made.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from orbweaver.core.errors import UsageError
+
+HEAD_LINES = 50
+"""Lines at the start of a file, blank ones not counted, that decide how it is read."""
+
+SEPARATORS = {
+    "tab": "\t",
+    "comma": ",",
+    "semicolon": ";",
+    "space": " ",
+    # Last, because times and addresses have colons inside them.
+    "colon": ":",
+}
+MISSING_WORDS = ("", "-", "?", "na", "n/a", "nan", "none", "null", "inf")
+"""How sources write a number that was not measured."""
+
+NUMBERS_SHARE = 0.9
+"""Share of a column's values that are numbers, from which on it is a column of numbers: a bad
+line does not decide."""
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_WORD = re.compile(r"[A-Za-z][A-Za-z _.-]*")
+_NAMES = (
+    r"(count|dest|destination|dst|end|event|followe[dre]|follower|from|genre|group|id|item|join|"
+    r"leave|machine|name|node|page|peer|relationship|repo|source|src|start|state|target|time|"
+    r"timestamp|to|topic|trg|user|weight)"
+)
+_SUFFIXES = r"(id|name|node|nodeid|time|ts|us)"
+_COLUMN = re.compile(rf"{_NAMES}([ _-]?({_SUFFIXES}|\d))?", re.IGNORECASE)
+"""Words that name a column and are seldom a user or a topic."""
+_COMPOUND = re.compile(rf"{_NAMES}[ _-]?{_SUFFIXES}", re.IGNORECASE)
+"""Words that name a column and are hardly ever anything else."""
+
+
+class Header(NamedTuple):
+    there: bool
+    why: str
+    """Completes the sentence "the first line ...". """
+
+
+class Reading(NamedTuple):
+    """What a user says about a table instead of leaving it to be found out."""
+
+    columns: str = ""
+    """The wanted columns, as names or numbers with commas between them."""
+    header: Literal["auto", "yes", "no"] = "auto"
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """How one text is to be read."""
+
+    separator: str
+    header: Header
+    first: tuple[str, ...]
+    """Cells of the first line, whether they are names or data."""
+    places: tuple[int, ...]
+    """Where the wanted columns stand in a line."""
+
+    def told(self, wanted: Sequence[str]) -> str:
+        """Say it in words, for people to check."""
+        named = (
+            f"'{self.first[place]}'" if self.header.there else str(place + 1)
+            for place in self.places
+        )
+        return (
+            f"{self.separator} between the cells; the first line {self.header.why}; "
+            f"{' and '.join(wanted)} are the columns {' and '.join(named)}"
+        )
+
+
+def lay_out(lines: Sequence[str], wanted: Sequence[str], reading: Reading, path: object) -> Layout:
+    """Decide from the first lines. `wanted` are the names that the columns should have."""
+    asked = parse_columns(reading.columns, len(wanted), path)
+    numbers = [int(name) for name in asked if name.isdigit()]
+    separator = find_separator(lines, max([len(wanted), *numbers]))
+    rows = [split_line(line, separator) for line in lines]
+    first = rows[0]
+    names = {cell.lower() for cell in first}
+    known = [name.lower() for name in (*wanted, *asked) if not name.isdigit()]
+    if reading.header != "auto":
+        header = said(reading.header)
+    elif names.intersection(known):
+        header = Header(True, "names the columns")
+    else:
+        header = judge_header(rows, range(len(wanted)))
+    places = find_places(wanted, asked, first, header, path)
+    return Layout(separator, header, tuple(first), places)
+
+
+def said(header: str) -> Header:
+    return Header(header == "yes", f"is {'a header' if header == 'yes' else 'data'}, as was said")
+
+
+def parse_columns(text: str, count: int, path: object) -> list[str]:
+    """`user,group` or `1,3`; nothing where nothing is said."""
+    names = [name.strip() for name in text.split(",")] if text else []
+    if names and (len(names) != count or not all(names) or "0" in names):
+        raise UsageError(
+            f"{path}: --columns '{text}' should be {count} names or numbers of columns, counted "
+            "from 1, with a comma between them"
+        )
+    return names
+
+
+def find_places(
+    wanted: Sequence[str], asked: Sequence[str], first: Sequence[str], header: Header, path: object
+) -> tuple[int, ...]:
+    """Which columns are the wanted ones; an error says what to pass instead."""
+    there = f"line 1 has {', '.join(repr(cell) for cell in first)}"
+    meant = " and ".join(wanted)
+    if asked and all(name.isdigit() for name in asked):
+        places = tuple(int(name) - 1 for name in asked)
+        if max(places) >= len(first):
+            raise UsageError(
+                f"{path}: there is no column {max(places) + 1}: {there}; pass --columns with "
+                f"numbers up to {len(first)} for {meant}"
+            )
+        return places
+    if not header.there:
+        if asked:
+            raise UsageError(
+                f"{path}: no column '{asked[0]}', since the first line {header.why}: {there}; "
+                "pass --columns with numbers, or --header yes"
+            )
+        if len(first) == len(wanted):
+            return tuple(range(len(wanted)))
+        raise UsageError(
+            f"{path}: there is no header, and {there}: not {len(wanted)} cells; pass --columns "
+            f"with the numbers of {meant}, as in --columns {_first_numbers(len(wanted))}"
+        )
+    names = [cell.lower() for cell in first]
+    for name in asked or wanted:
+        if name.lower() not in names:
+            fix = f"pass --columns with the names of {meant}"
+            if len(first) == len(wanted) and not asked:
+                fix += f", as in --columns {','.join(first)}"
+            raise UsageError(f"{path}, line 1: no column '{name}'; {there}: {fix}")
+    return tuple(names.index(name.lower()) for name in asked or wanted)
+
+
+def _first_numbers(count: int) -> str:
+    return ",".join(str(number + 1) for number in range(count))
+
+
+def split_line(line: str, separator: str) -> list[str]:
+    """The cells of one line, without white space and quotes around them."""
+    if separator == "space":
+        return [cell.strip('"') for cell in line.split()]
+    try:
+        cells = next(csv.reader([line], delimiter=SEPARATORS[separator], skipinitialspace=True), [])
+    except csv.Error:
+        cells = line.split(SEPARATORS[separator])
+    return [cell.strip() for cell in cells]
+
+
+def find_separator(lines: Sequence[str], cells: int) -> str:
+    """The one that splits the most lines into enough cells; the first of several."""
+
+    def score(name: str) -> int:
+        split = (split_line(line, name) for line in lines)
+        return sum(len(parts) >= cells and all(parts[:cells]) for parts in split)
+
+    return max(SEPARATORS, key=score) if lines else "space"
+
+
+def judge_header(
+    rows: Sequence[Sequence[str]], wanted: Sequence[int], numeric: Sequence[int] = ()
+) -> Header:
+    """Is the first row a header? `numeric` are cells that hold a number in every row of data.
+
+    What tells is how the values below it are written. A first row with `node1` above `node7` is
+    data, however much that looks like the name of a column; one with a word above numbers is a
+    header, however unusual the word. Where neither tells, words that name columns decide.
+    """
+    if not rows or len(rows[0]) <= max(wanted):
+        return Header(False, "has too few cells for a header")
+    first, *rest = rows
+    names = [first[place] for place in wanted]
+    if numeric:
+        if all(map(_COLUMN.fullmatch, names)) or all(_is_word(first[i]) for i in numeric):
+            return Header(True, "has words where numbers belong")
+        return Header(False, "has numbers where they belong")
+    above_numbers = ""
+    for place, cell in enumerate(first):
+        below = [row[place] for row in rest if len(row) > place and row[place]]
+        if place in wanted and _NUMBER.fullmatch(cell):
+            return Header(False, f"is data: '{cell}' is a number")
+        numbers = sum(_NUMBER.fullmatch(value) is not None for value in below)
+        if below and numbers >= NUMBERS_SHARE * len(below):
+            if cell.lower() not in MISSING_WORDS and not _NUMBER.fullmatch(cell):
+                above_numbers = above_numbers or cell
+        elif cell and _family(cell) in map(_family, below):
+            return Header(False, f"is data: '{cell}' is written as the values below it are")
+    if above_numbers:
+        return Header(True, f"is a header: '{above_numbers}' stands above numbers")
+    if all(map(_COLUMN.fullmatch, names)) or any(map(_COMPOUND.fullmatch, names)):
+        return Header(True, "is a header: its words name columns")
+    return Header(False, "is data: nothing sets it apart from the lines below it")
+
+
+def _family(cell: str) -> str:
+    """Names that differ in their numbers only are of one family."""
+    return re.sub(r"\d+", "9", cell)
+
+
+def _is_word(cell: str) -> bool:
+    return _WORD.fullmatch(cell) is not None and cell.lower() not in MISSING_WORDS
