@@ -31,6 +31,15 @@ def test_what_is_said_later_counts(tmp_path: Path) -> None:
     assert (settings.ping_s, settings.dead_s, settings.overlay) == (20, 30, "spidercast")
 
 
+def test_what_is_said_replaces_the_list_of_a_file(tmp_path: Path) -> None:
+    config = tmp_path / "node.toml"
+    config.write_text('join = "127.0.0.1:1"\nsubscribe = ["a", "b"]\n')
+    settings = assemble(config, {"join": None, "subscribe": None}, None)
+    assert (settings.join, settings.subscribe) == (("127.0.0.1:1",), ("a", "b"))
+    settings = assemble(config, {"subscribe": ["c"]}, ["join=127.0.0.1:2"])
+    assert (settings.join, settings.subscribe) == (("127.0.0.1:2",), ("c",))
+
+
 def test_set_knows_settings_and_parameters() -> None:
     text = ["overlay=vitis", "table_size=9", "sign=false", 'publishers={"a/#" = ["0f"]}']
     settings = assemble(None, {}, text)
@@ -97,6 +106,7 @@ def test_the_printed_file_has_every_setting_and_its_default() -> None:
         ("pub /news x --join 127.0.0.1:7700", "topic '/news' has an empty level"),
         ("sub news/#", "topic 'news/#' has the wildcard '#', and there are no wildcards"),
         ("pub a/+/b x", "topic 'a/+/b' has the wildcard '+'"),
+        ("node --config wild.toml", "wild.toml: topic 'a/#' has the wildcard '#'"),
         ("node --subscribe *", "topic '*' has the wildcard '*'"),
         ("sub news", "Say --join HOST:PORT"),
         ("sub --join 127.0.0.1:7700", "Missing argument 'TOPIC'"),
@@ -115,6 +125,7 @@ def test_a_mistake_is_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "typo.toml").write_text("lisen = 1\n")
+    (tmp_path / "wild.toml").write_text('subscribe = "a/#"\n')
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["orbweaver", *arguments.split()])
     with pytest.raises(SystemExit) as ended:

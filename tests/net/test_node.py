@@ -10,6 +10,7 @@ import orbweaver
 from orbweaver.core.errors import UsageError
 from orbweaver.core.messages import Carrier, Event
 from orbweaver.net.eventlog import EventLog
+from orbweaver.net.handover import Handover
 from orbweaver.net.readers import _order
 from orbweaver.net.settings import Settings
 from orbweaver.net.subscription import Subscription
@@ -33,6 +34,26 @@ def test_what_is_published_is_read(overlay):
             assert len(readers[0]) == 0, "not to oneself"
             if overlay == "spidercast":  # others may still be asking for their way
                 assert receipt.neighbours >= 1
+
+    asyncio.run(scenario())
+
+
+def test_a_node_takes_part_in_the_topics_of_its_settings() -> None:
+    async def scenario() -> None:
+        async with make_node(subscribe=["news", "sport", "news"], window_events=3000) as keeper:
+            topics = {topic.topic: topic.subscribers for topic in keeper.status().topics}
+            assert topics == {"news": 1, "sport": 1}
+            async with make_node(join=keeper.address) as publisher:
+                handover = Handover(publisher)
+                for _ in range(12):
+                    for _ in range(1000):
+                        await handover.publish("news", b"x")
+                    assert await handover.settle(60)
+            async with make_node(join=keeper.address) as late:
+                reader = await late.subscribe("news", since=600)
+                assert (await reader.next(20)).payload == b"x"
+            assert keeper.counters.missed == 0
+        assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(scenario())
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from orbweaver.core.errors import UsageError, nearest
@@ -68,15 +69,12 @@ def assemble(
         except UsageError as error:
             raise UsageError(f"{config}: {error}") from None
         plain |= found
-    plain |= {
-        name: str(value) if isinstance(value, Path) else value
-        for name, value in given.items()
-        if value is not None
-    }
+    plain |= {name: value for name, value in given.items() if value is not None}
     for name, value in map(_parse, set or []):
         _put(plain, name, value)
-    plain.setdefault("listen", _listen_for(plain.get("join", ())))
     settings = make_settings(plain)
+    if "listen" not in plain:
+        settings = msgspec.structs.replace(settings, listen=_listen_for(settings.join))
     open_params(find(settings.overlay), settings)
     for address in settings.join:
         split_address(address, PORT)

@@ -25,13 +25,11 @@ from orbweaver.cli.loops import run
 from orbweaver.cli.node_config import as_toml
 from orbweaver.cli.terminal import err, out
 from orbweaver.core.errors import UsageError
-from orbweaver.core.ids import check_single_topic
 from orbweaver.net.cards import join_address
 from orbweaver.net.logs import configure_logs
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.settings import PORT, Settings, split_address
 from orbweaver.net.status import ADMIN_HOST
-from orbweaver.net.subscription import Subscription
 from orbweaver.overlays.catalog import find
 
 BESIDE = "beside"
@@ -95,35 +93,25 @@ def node(
         print(as_toml(DEFAULTS), end="")
         return
     said = {"overlay": overlay, "listen": listen, "join": join, "tls": tls, "state": state}
-    said["admin"] = "" if admin == "none" else admin
+    said |= {"admin": "" if admin == "none" else admin, "subscribe": subscribe}
     settings = assemble(config, said, set, {"listen": DEFAULTS["listen"], "admin": BESIDE})
     settings = _place_admin(settings)
-    topics = [check_single_topic(topic) for topic in subscribe or []]
     _configure_logs(log_format, log_level)
-    run(_run(settings, topics, talk=log_format == "console"), uvloop)
+    run(_run(settings, talk=log_format == "console"), uvloop)
 
 
-async def _run(settings: Settings, topics: list[str], talk: bool) -> None:
+async def _run(settings: Settings, talk: bool) -> None:
     try:
         async with NetworkNode(find(settings.overlay), settings) as node:
-            readers = [asyncio.create_task(_read(await node.subscribe(topic))) for topic in topics]
             if talk:
                 _introduce(node)
             try:
                 await asyncio.Event().wait()
             finally:
-                for reader in readers:
-                    reader.cancel()
                 if talk:
                     err.print("leaving")
     except UsageError as error:
         raise _with_hint(error) from None
-
-
-async def _read(subscription: Subscription) -> None:
-    """Nobody is here to read; the node keeps the events for others."""
-    async for _ in subscription:
-        pass
 
 
 def _introduce(node: NetworkNode) -> None:

@@ -102,6 +102,8 @@ class NetworkNode:
         self._started_at = 0.0
         self._upkeep: Upkeep | None = None
         self._upkeeping: asyncio.Task[None] | None = None
+        self._keeping: list[asyncio.Task[None]] = []
+        """Reads the topics of the setting `subscribe`."""
         self._host: Host | None = None
         self._stopped = False
         self._recorder = recorder
@@ -155,6 +157,8 @@ class NetworkNode:
         self._upkeep.recall_peers()
         host.start(await self._bootstrap.join(JOIN_S))
         write_epoch(epochs, host.now())
+        for topic in dict.fromkeys(self.settings.subscribe):
+            self._keeping.append(asyncio.create_task(_discard(await self.subscribe(topic))))
         self._upkeeping = asyncio.create_task(self._upkeep.run())
         log.info(
             "node runs", id=id_text(host.me), listen=self.address, overlay=self.settings.overlay
@@ -167,6 +171,7 @@ class NetworkNode:
                 await self._upkeeping
             self._upkeeping = None
         self._readers.end()
+        await asyncio.gather(*self._keeping)
         if self._admin is not None:
             await self._admin.close()
             self._admin = None
@@ -394,3 +399,9 @@ class NetworkNode:
         if self._stopped:
             raise UsageError("the node has stopped; make another")
         return self._host
+
+
+async def _discard(subscription: Subscription) -> None:
+    """Read without an application; the node keeps the events for others."""
+    async for _ in subscription:
+        pass

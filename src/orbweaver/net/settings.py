@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from orbweaver.core.errors import UsageError
+from orbweaver.core.ids import check_single_topic
 from orbweaver.core.params import Params, build
 
 PORT = 7700
@@ -31,6 +32,10 @@ class Settings(Params, frozen=True):
     ] = ""
     join: Annotated[
         tuple[str, ...], Meta(description="addresses of nodes to join; several are safer than one")
+    ] = ()
+    subscribe: Annotated[
+        tuple[str, ...],
+        Meta(description="topics to take part in: pass their events on, and keep a window of them"),
     ] = ()
     cluster: Annotated[
         str, Meta(max_length=64, description="nodes of another cluster are not let in")
@@ -151,7 +156,10 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def make_settings(settings: Mapping[str, Any]) -> Settings:
-    made = build(Settings, settings, "a node")
+    """Build the settings of a node from plain values, as a program or a file gives them."""
+    made = build(Settings, {k: _plain(k, v) for k, v in settings.items()}, "a node")
+    for topic in made.subscribe:
+        check_single_topic(topic)
     if made.sign and made.window_s > made.replay_s:
         raise UsageError(
             f"window_s={made.window_s:g} keeps events for longer than anybody would take them "
@@ -163,6 +171,13 @@ def make_settings(settings: Mapping[str, Any]) -> Settings:
             f"raise frame_bytes_max={made.frame_bytes_max} at all nodes"
         )
     return made
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A list may be given as its only entry, and a file as a path."""
+    if name in ("join", "subscribe") and isinstance(value, str):
+        return (value,)
+    return str(value) if isinstance(value, Path) else value
 
 
 def split_address(text: str, port: int | None = None) -> tuple[str, int]:
