@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orbweaver.core.errors import NotDrained, PayloadTooLarge, UsageError
-    from orbweaver.embed import Node
+    from orbweaver.embed import Node, NodeSettings
     from orbweaver.net.node import Receipt
     from orbweaver.net.subscription import Delivery, Subscription
 
 __version__ = "0.1.0"
 __all__ = [
-    "Delivery", "Node", "NotDrained", "PayloadTooLarge", "Receipt", "Subscription", "UsageError",
-    "__version__",
+    "Delivery", "Node", "NodeSettings", "NotDrained", "PayloadTooLarge", "Receipt", "Subscription",
+    "UsageError", "__version__",
 ]  # fmt: skip
 
 _PLACES = {
     "Delivery": "orbweaver.net.subscription",
     "Node": "orbweaver.embed",
+    "NodeSettings": "orbweaver.embed",
     "NotDrained": "orbweaver.core.errors",
     "PayloadTooLarge": "orbweaver.core.errors",
     "Receipt": "orbweaver.net.node",
