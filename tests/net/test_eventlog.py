@@ -1,4 +1,4 @@
-from collections import deque
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -8,6 +8,7 @@ from orbweaver.core.errors import ProtocolError
 from orbweaver.core.messages import Event, Seal
 from orbweaver.net.eventlog import EVENT_COST, SEAL_COST, EventLog
 from orbweaver.net.seals import BatchSeal
+from orbweaver.net.shares import cuts
 
 EVERYTHING = 1 << 60
 
@@ -207,9 +208,9 @@ def test_a_busy_topic_leaves_nothing_behind_a_quiet_one():
     )
 )
 def test_it_keeps_what_a_simple_log_would_keep(arrivals):
-    """The last 5 of each topic, of these the last 10, of these the younger ones."""
-    log = EventLog(5, age_ms_max=100, bytes_max=10 * EVENT_COST, forget_ms=EVERYTHING)
-    now, names, model = 0, set(), deque()
+    """5 of each topic, the publishers with most of them giving way; of these the younger ones."""
+    log = EventLog(5, age_ms_max=100, forget_ms=EVERYTHING)
+    now, names, model = 0, set(), []
     for topic, publisher, seq, age, pause in arrivals:
         now += pause
         new = (topic, publisher, seq) not in names
@@ -219,16 +220,99 @@ def test_it_keeps_what_a_simple_log_would_keep(arrivals):
             model.append((topic, publisher, seq, now - age))
             own = [m for m in model if m[0] == topic]
             if len(own) > 5:
-                model.remove(own[0])
-            while len(model) > 10:
-                model.popleft()
+                counts = Counter(m[1] for m in own)
+                most = max(counts.values())
+                model.remove(next(m for m in own if counts[m[1]] == most))
+        model = [m for m in model if m[3] >= now - 100]
         # What is too old may have left, or may be waiting to; nobody is given it.
         for each in "tuv":
             young = {m[1:3] for m in model if m[0] == each and m[3] >= now - 100}
             assert set(kept(log, each, now)) >= young
             assert len(kept(log, each, now)) <= 5
-        assert log.sizes()["events"] <= 10
         assert log.sizes()["bytes"] == EVENT_COST * log.sizes()["events"]
+
+
+# -- shares
+
+
+@pytest.mark.parametrize("many", ["keys", "topics", "epochs"])
+def test_one_peer_cannot_push_out_what_others_brought(many):
+    log = EventLog(bytes_max=100 * EVENT_COST)
+    for seq in range(40):
+        log.put(event(seq, "news", 1), 0, 0, source=10)
+    for n in range(2000):
+        of = {"keys": (100 + n, "x", 0), "topics": (100, f"x{n}", 0), "epochs": (100, "x", n)}
+        publisher, topic, epoch = of[many]
+        log.put(event(0, topic, publisher, epoch), 0, 1, source=66)
+        assert log.sizes()["bytes"] <= 100 * EVENT_COST
+    assert kept(log, "news") == [(1, seq) for seq in range(40)]
+    assert log._held[10, 1] == 40 * EVENT_COST
+
+
+def test_one_peer_cannot_push_others_out_of_a_topic():
+    log = EventLog(events_max=100)
+    for seq in range(40):
+        log.put(event(seq, publisher=1), 0, 0, source=10)
+    for n in range(2000):
+        log.put(event(0, publisher=100 + n), 0, 1, source=66)
+    assert kept(log)[:40] == [(1, seq) for seq in range(40)]
+    assert 95 <= log.sizes()["events"] <= 100
+
+
+def test_one_publisher_cannot_push_out_others_that_come_by_the_same_peer():
+    log = EventLog(bytes_max=100 * EVENT_COST)
+    for seq in range(20):
+        log.put(event(seq, "news", 1), 0, 0, source=10)
+    for seq in range(500):
+        log.put(event(seq, "x", 2), 0, 1, source=10)
+    assert len(kept(log, "news")) == 20
+    assert kept(log, "x")[-1] == (2, 499)
+
+
+def test_an_otherwise_empty_window_may_be_filled_by_one():
+    log = EventLog(bytes_max=100 * EVENT_COST)
+    for seq in range(100):
+        log.put(event(seq), 0, 0, source=10)
+    assert log.sizes()["events"] == 100
+    # Somebody else comes: who has all makes room, until both have half.
+    for seq in range(100):
+        log.put(event(seq, "u", 2), 0, 1, source=11)
+    held = [len(kept(log, topic)) for topic in "tu"]
+    assert 48 <= min(held) <= max(held) <= 51
+
+
+def test_seals_without_events_are_paid_for_too():
+    """The payer's own event may be gone while those of others keep its seal."""
+    log = EventLog(bytes_max=10_000, seal_to_bytes=lambda seal: bytes(500))
+    for n in range(200):
+        seal = Seal(b"%d" % (n // 2))
+        log.put(event(n, "t", 1, seal=seal), 0, n, source=10 + n % 2)
+        assert log.sizes()["bytes"] <= 10_000
+        assert sum(log._held.values()) == log.sizes()["bytes"]
+    log.drop_topic("t")
+    assert (log._held, log._sealed) == ({}, {})
+
+
+amounts = st.dictionaries(
+    st.tuples(st.integers(0, 3), st.integers(0, 5)), st.integers(1, 50), min_size=1
+)
+
+
+@given(amounts, st.integers(1, 200))
+def test_only_those_above_an_equal_share_are_cut(held, excess):
+    give = cuts(held, excess)
+    assert sum(give.values()) >= min(excess, sum(held.values()))
+    assert all(0 < cut <= held[holder] for holder, cut in give.items())
+    peers = Counter()
+    for (peer, _), amount in held.items():
+        peers[peer] += amount
+    left = sum(held.values()) - excess
+    for peer, publisher in give:
+        assert peers[peer] * len(peers) >= left
+        own = [amount for (of, _), amount in held.items() if of == peer]
+        assert held[peer, publisher] == max(own) or held[peer, publisher] * len(own) >= sum(
+            own
+        ) - sum(cut for (of, _), cut in give.items() if of == peer)
 
 
 # -- streams

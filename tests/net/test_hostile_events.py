@@ -302,6 +302,31 @@ def test_nothing_is_given_out_twice_however_many_streams_are_begun(
     run(scenario)
 
 
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_one_peer_cannot_push_what_others_brought_out_of_the_window(overlay: str) -> None:
+    async def scenario() -> None:
+        async with arena(overlay, window_events=100) as ring:
+            for n in range(30):
+                await ring.friend.publish("news", b"honest, and to be kept %d" % n)
+            await until(lambda: len(ring.at_victim) == 30)
+            for _ in range(3):
+                attacker = await ring.member()
+                many = [attacker.event(0, epoch=n) for n in range(150)]
+                attacker.seal(*many)
+                for event in many:
+                    carry(attacker, event)
+                attacker.control(Ping())
+                await attacker.wait_for(Pong)
+            assert len(ring.at_victim) == 480
+            kept = ring.victim._log.missing_of("news", {}, 1 << 40, 1 << 40, ring.victim.host.now())
+            friend = ring.friend.host.me
+            # Four peers have a quarter each. In the order of arrival it would have been none.
+            assert sum(event.publisher == friend for event, _ in kept) >= 20
+            assert 95 <= len(kept) <= 100
+
+    run(scenario)
+
+
 # -- questions and answers
 
 

@@ -67,7 +67,7 @@ class CatchUp:
         host: Host,
         log: EventLog,
         since: Mapping[Topic, int],
-        deliver: Callable[[Carrier], int],
+        deliver: Callable[[Carrier, NodeId], int],
         now: Callable[[], float],
         chance: Random,
     ) -> None:
@@ -222,6 +222,6 @@ class CatchUp:
                 connection.strike(wrong)
             return
         self._telling.add(peer)
-        if self._deliver(Carrier(event, 1, message.age_ms)):
+        if self._deliver(Carrier(event, 1, message.age_ms), peer):
             events, size = self._got.get(peer, (0, 0))
             self._got[peer] = (events + 1, size + len(message.payload))

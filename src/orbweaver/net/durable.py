@@ -25,7 +25,7 @@ import msgspec
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Event, Seal, StreamId
 from orbweaver.net.database import explained, open_database, transaction
-from orbweaver.net.eventlog import EVENT_COST, Entry, EventLog, Known, Window
+from orbweaver.net.eventlog import EVENT_COST, Entry, EventLog, Known
 
 # What is read back: a damaged file may hold anything.
 _EventRow = tuple[int, str, int, int, int, int, bytes | None, bytes]
@@ -130,15 +130,15 @@ class DurableLog(EventLog):
         for entry in reversed(self._order):
             if entry[0] <= self._written:
                 break
-            if entry[0] >= entry[3].first:
+            if entry[0] in entry[3].entries:
                 entries.append(entry)
         return entries
 
-    def _drop_oldest(self, window: Window) -> None:
-        number, _, event, _, _ = window.entries[0]
+    def _drop(self, entry: Entry) -> None:
+        number, event = entry[0], entry[2]
         if number <= self._written and not self._unsealed.pop(number, None):
             self._gone.append((number, self._seal_name(event)))
-        super()._drop_oldest(window)
+        super()._drop(entry)
 
     def _seal_name(self, event: Event) -> bytes | None:
         """Empty while the publisher, who is this node, has not yet signed."""
@@ -147,7 +147,7 @@ class DurableLog(EventLog):
         return event.seal.name
 
     def _event_row(self, entry: Entry) -> tuple[Any, ...]:
-        number, published, e, _, _ = entry
+        number, published, e, *_ = entry
         name = self._seal_name(e)
         return (number, e.topic, e.publisher, e.epoch, e.seq, published, name, e.payload)
 
@@ -187,7 +187,8 @@ class DurableLog(EventLog):
             known = self._recall(event.stream, number, published)
             known.settle(seq)
             self._written = number
-            self._keep((number, published, event, known.window, EVENT_COST + len(payload)))
+            size = EVENT_COST + len(payload)
+            self._keep((number, published, event, known.window, size, (None, event.publisher)))
         self._written = self._number
         self.expire(now)
 

@@ -1,10 +1,10 @@
 """The window: events of the last while, for neighbours that missed them.
 
-Everything is in the order of arrival. Each topic has its own queue, for the limit on
+Everything is in the order of arrival. Each topic has its own entries, for the limit on
 events; one queue over all topics serves the limits on age and on bytes. An event that left
-through the first is still in the second, and is known to be gone by its number: entries of
-a topic leave in order, so all below the topic's `first` are gone. Nothing is searched, and
-`put` costs about a microsecond.
+a topic's entries is still in the queue until it comes to its head. When a limit is reached,
+room is made for a 64th of it at once: by those that take up most (`net.shares`), who lose
+what they have had here for longest. So `put` costs a few microseconds.
 
 What was seen outlives what is kept, so that no event is given out twice: of each stream the
 numbers are remembered for `forget_ms` after its last event. By then that event is too old
@@ -25,6 +25,7 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Event, Seal, StreamId
 from orbweaver.net.seals import BatchSeal
 from orbweaver.net.seen import SEQ_MAX, Seen, has
+from orbweaver.net.shares import Holder, cuts
 
 EVENT_COST = 400
 """Bytes of memory that an event takes besides its payload."""
@@ -46,18 +47,19 @@ may be any numbers; odd ones only mean that the peer is sent odd things."""
 class Window:
     """What is kept of a topic."""
 
-    __slots__ = ("entries", "first", "streams", "topic")
+    __slots__ = ("entries", "held", "streams", "topic")
 
     def __init__(self, topic: Topic) -> None:
         self.topic = topic
-        self.entries: deque[Entry] = deque()
-        self.first = 0
-        """Entries with a lower number have left."""
+        self.entries: dict[int, Entry] = {}
+        """By their numbers, in the order of arrival."""
+        self.held: dict[Holder, int] = {}
+        """How many of them are whose."""
         self.streams: dict[StreamId, Known] = {}
 
 
-Entry = tuple[int, int, Event, Window, int]
-"""(number, published at, event, its topic's window, bytes counted for it)"""
+Entry = tuple[int, int, Event, Window, int, Holder]
+"""(number, published at, event, its topic's window, bytes counted for it, its holder)"""
 
 
 class Known(Seen):
@@ -106,9 +108,11 @@ class EventLog:
         self._bytes = 0
         self._forgotten = 0
         self._sweep_at = 0
-        self._sealed: dict[bytes, int] = {}
-        """How many events are kept under each seal, by its name. The first of them pays for it;
-        seals of our own that are still open have no name yet, and are free."""
+        self._held: dict[Holder, int] = {}
+        """How many of the bytes are whose."""
+        self._sealed: dict[bytes, tuple[int, Holder]] = {}
+        """How many events are kept under each seal, by its name, and who pays for it: the first
+        of them. Seals of our own that are still open have no name yet, and are free."""
         self._windows: dict[Topic, Window] = {}
         self._order: deque[Entry] = deque()
         self._streams: OrderedDict[StreamId, Known] = OrderedDict()
@@ -122,9 +126,10 @@ class EventLog:
 
     # -- what comes
 
-    def put(self, event: Event, age_ms: int, now: int) -> bool:
+    def put(self, event: Event, age_ms: int, now: int, source: NodeId | None = None) -> bool:
         """Keep the event (unless it is too old already), and say whether it is new: False if it
-        was seen before. A `ProtocolError` if it has numbers no publisher can have come to."""
+        was seen before. `source` is the neighbour that brought it, if any did. A
+        `ProtocolError` if it has numbers no publisher can have come to."""
         seq = event.seq
         key = (event.publisher, event.epoch, event.topic)
         known = self._streams.get(key)
@@ -145,7 +150,9 @@ class EventLog:
 
         if age_ms <= self._age_ms_max:
             published = now - age_ms if age_ms > 0 else now
-            self._keep((number, published, event, known.window, EVENT_COST + len(event.payload)))
+            size = EVENT_COST + len(event.payload)
+            holder = (source, event.publisher)
+            self._keep((number, published, event, known.window, size, holder))
         if now >= self._sweep_at:
             self._sweep(now, _SWEEP_ENTRIES)
         return True
@@ -162,8 +169,8 @@ class EventLog:
         """Keep nothing more of a topic. What was seen of it stays known for as long as
         otherwise: who subscribes again soon is not given the same again."""
         window = self._windows.get(topic)
-        while window is not None and window.entries:
-            self._drop_oldest(window)
+        for entry in list(window.entries.values()) if window is not None else ():
+            self._drop(entry)
         self._tidy()
 
     # -- for neighbours
@@ -183,7 +190,7 @@ class EventLog:
         window = self._windows.get(topic)
         if window is not None:
             oldest, youngest = now - min(age_ms_max, self._age_ms_max), now - age_ms_min
-            for entry in window.entries:
+            for entry in window.entries.values():
                 if oldest <= entry[1] <= youngest:
                     yield entry[2].stream, entry[2].seq
 
@@ -200,7 +207,7 @@ class EventLog:
             return []
         horizon = now - min(age_ms_max, self._age_ms_max)
         lacking = []
-        for entry in window.entries:
+        for entry in window.entries.values():
             event = entry[2]
             if entry[1] < horizon or has(positions.get(event.stream, (0,)), event.seq):
                 continue
@@ -309,30 +316,73 @@ class EventLog:
         self._drop_if_empty(known.window)
 
     def _keep(self, entry: Entry) -> None:
-        entries, order = entry[3].entries, self._order
-        entries.append(entry)
-        order.append(entry)
+        number, _, event, window, size, holder = entry
+        window.entries[number] = entry
+        window.held[holder] = window.held.get(holder, 0) + 1
+        self._order.append(entry)
         self._events += 1
-        self._bytes += entry[4] + self._seal_cost(entry[2], 1)
-        if len(entries) > self._events_max:
-            self._drop_oldest(entry[3])
-            oldest = order[0]
-            if oldest[0] < oldest[3].first:
-                order.popleft()
-            elif len(order) > 2 * self._events + 1000:
-                self._tidy()
-        while self._bytes > self._bytes_max:
-            number, _, _, window, _ = self._order.popleft()
-            if number >= window.first:
-                self._drop_oldest(window)
+        self._charge(holder, size)
+        self._count_seal(event, holder, 1)
+        if len(window.entries) > self._events_max:
+            self._make_room_in(window)
+        if self._bytes > self._bytes_max:
+            self._make_room()
+        order = self._order
+        while order and order[0][0] not in order[0][3].entries:
+            order.popleft()
+        if len(order) > 2 * self._events + 1000:
+            self._tidy()
 
-    def _drop_oldest(self, window: Window) -> None:
-        entry = window.entries.popleft()
-        window.first = entry[0] + 1
+    def _make_room_in(self, window: Window) -> None:
+        """For another event of the topic, and some more."""
+        excess = len(window.entries) - self._events_max + (self._events_max >> 6)
+        give = cuts(window.held, excess)
+        gone: list[Entry] = []
+        for entry in window.entries.values():
+            if give.get(entry[5], 0) > 0:
+                give[entry[5]] -= 1
+                gone.append(entry)
+                if len(gone) == excess:
+                    break
+        for entry in gone:
+            self._drop(entry)
+
+    def _make_room(self) -> None:
+        """Get down to the limit on bytes, and somewhat below it where that is possible."""
+        over, before = self._bytes - self._bytes_max, self._bytes
+        enough = over + (self._bytes_max >> 6)
+        give = cuts(self._held, enough)
+        for entry in self._order:
+            number, _, _, window, size, holder = entry
+            if give.get(holder, 0) <= 0 or number not in window.entries:
+                continue
+            freed = before - self._bytes
+            if freed >= over and freed + size > enough:
+                break
+            self._drop(entry)
+            give[holder] -= before - freed - self._bytes
+        while self._bytes > self._bytes_max:  # there are seals whose payer has nothing else
+            entry = self._order.popleft()
+            if entry[0] in entry[3].entries:
+                self._drop(entry)
+
+    def _drop(self, entry: Entry) -> None:
+        number, _, event, window, size, holder = entry
+        del window.entries[number]
+        window.held[holder] -= 1
+        if not window.held[holder]:
+            del window.held[holder]
         self._events -= 1
-        self._bytes -= entry[4] + self._seal_cost(entry[2], -1)
+        self._charge(holder, -size)
+        self._count_seal(event, holder, -1)
         if not window.entries:
             self._drop_if_empty(window)
+
+    def _charge(self, holder: Holder, size: int) -> None:
+        self._bytes += size
+        self._held[holder] = held = self._held.get(holder, 0) + size
+        if not held:
+            del self._held[holder]
 
     def _drop_if_empty(self, window: Window) -> None:
         if not window.entries and not window.streams:
@@ -341,16 +391,16 @@ class EventLog:
     def _tidy(self) -> None:
         """What has left its topic's queue must not pile up in the common one behind an entry
         that stays for long."""
-        self._order = deque(entry for entry in self._order if entry[0] >= entry[3].first)
+        self._order = deque(entry for entry in self._order if entry[0] in entry[3].entries)
 
     def _sweep(self, now: int, most: int) -> None:
         order, streams = self._order, self._streams
         horizon = now - self._age_ms_max
         for _ in range(most):
-            if order and (order[0][0] < order[0][3].first or order[0][1] < horizon):
-                number, _, _, window, _ = order.popleft()
-                if number >= window.first:
-                    self._drop_oldest(window)
+            if order and (order[0][0] not in order[0][3].entries or order[0][1] < horizon):
+                entry = order.popleft()
+                if entry[0] in entry[3].entries:
+                    self._drop(entry)
             elif streams and self._is_over(next(iter(streams.values())), now):
                 self._forget_stream(next(iter(streams)))
             else:
@@ -365,21 +415,20 @@ class EventLog:
         last_ms = max(known.last_ms, known.sealed_ms)
         return known.sealed_ms > 0 and last_ms < now - self._sealed_ms_max
 
-    def _seal_cost(self, event: Event, change: int) -> int:
-        """Count one event more, or less, under its seal, and return the bytes of the seal if
-        the event is the first or the last."""
+    def _count_seal(self, event: Event, holder: Holder, change: int) -> None:
+        """There is one event more, or less, under its seal."""
         seal = event.seal
-        if seal is None or self._seal_to_bytes is None:
-            return 0
-        before = self._sealed.get(seal.name, 0)
-        after = before + change
-        if not seal.name or after < 0:
-            return 0
-        if after:
-            self._sealed[seal.name] = after
+        if seal is None or not seal.name or self._seal_to_bytes is None:
+            return
+        count, payer = self._sealed.get(seal.name, (0, holder))
+        if count + change < 0:
+            return  # of our own, put while the seal was open
+        if count + change:
+            self._sealed[seal.name] = (count + change, payer)
         else:
             del self._sealed[seal.name]
-        return SEAL_COST * len(self._seal_to_bytes(seal)) if not (before and after) else 0
+        if not (count and count + change):
+            self._charge(payer, change * SEAL_COST * len(self._seal_to_bytes(seal)))
 
 
 def _in_turn(entries: list[Entry]) -> list[Entry]:

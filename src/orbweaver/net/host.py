@@ -68,13 +68,14 @@ class Host:
         params: Params,
         settings: Settings,
         identity: Identity,
-        delivered: Callable[[Sequence[Carrier]], None],
+        delivered: Callable[[Sequence[Carrier], NodeId | None], None],
         *,
         tls: tuple[ssl.SSLContext, ssl.SSLContext] | None = None,
         tempo: float = 1.0,
         not_before_ms: int = 0,
     ) -> None:
-        """`delivered` gets what the overlay delivers, in order, some at a time. `tls` is for
+        """`delivered` gets what the overlay delivers, in order, some at a time, and the peer
+        that brought it. `tls` is for
         calls that come in and for those we make. `tempo` makes the overlay's time pass faster
         than ours, and it begins at `not_before_ms`, if our clock is behind that."""
         self.settings = settings
@@ -246,8 +247,9 @@ class Host:
         if first.carries:
             carriers = cast("Sequence[Carrier]", messages)
             self._note_carried(carriers)
-            self.overlay.receive_all(sender, carriers)
             self.hand_on()
+            self.overlay.receive_all(sender, carriers)
+            self.hand_on(sender)
             return
         if first.announces and self.recorder is not None:
             topic = first.topic  # type: ignore[attr-defined]
@@ -330,10 +332,10 @@ class Host:
             if self.recorder is not None:
                 self.recorder.carried(carrier, interested)
 
-    def hand_on(self) -> None:
+    def hand_on(self, sender: NodeId | None = None) -> None:
         arrived, self._arrived = self._arrived, []
         if arrived:
-            self._delivered(arrived)
+            self._delivered(arrived, sender)
 
     def _fire(self, timer: Timer) -> None:
         del self._timers[timer]

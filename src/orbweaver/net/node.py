@@ -311,17 +311,19 @@ class NetworkNode:
 
     # -- events
 
-    def _on_events(self, messages: Sequence[Carrier]) -> None:
+    def _on_events(self, messages: Sequence[Carrier], source: NodeId | None) -> None:
         """From the overlay."""
-        self._take(messages)
+        self._take(messages, source)
 
-    def _on_caught_up(self, message: Carrier) -> int:
+    def _on_caught_up(self, message: Carrier, source: NodeId) -> int:
         """From a neighbour's window."""
-        news = self._take([message], pulled=True)
+        news = self._take([message], source, pulled=True)
         self._running().counters.caught_up += news
         return news
 
-    def _take(self, messages: Sequence[Carrier], pulled: bool = False) -> int:
+    def _take(
+        self, messages: Sequence[Carrier], source: NodeId | None, pulled: bool = False
+    ) -> int:
         """Into the window, and to who reads; how many are news."""
         host: Host = self._host  # type: ignore[assignment]
         now, me, put = host.now(), host.me, self._log.put
@@ -329,7 +331,7 @@ class NetworkNode:
         for message in messages:
             event = message.event
             try:
-                if not put(event, message.age_ms, now):
+                if not put(event, message.age_ms, now, source):
                     host.counters.repeated += 1
                 elif event.publisher != me:  # or of an earlier life: no news to us
                     fresh.append(message)
