@@ -163,7 +163,7 @@ def test_a_delay_and_churn_of_ones_own_leave_nothing_of_the_scenarios() -> None:
     Path("delays.txt").write_text("0 8\n8 0\n")
     Path("churn.csv").write_text("time_ms,node,kind\n0,0,join\n0,1,join\n")
     Path("s.toml").write_text(
-        "overlay='spidercast'\n[workload]\nnodes=2\ntopics=1\nsubscriptions_per_node=1\n"
+        "overlay='spidercast'\nparams={membership='full'}\n[workload]\nnodes=2\ntopics=1\nsubscriptions_per_node=1\n"
         "[latency]\nmodel='matrix'\nfile='delays.txt'\nunit='s'\nround_trip=false\n"
         "[churn]\nmodel='file'\nfile='churn.csv'\n[publish]\nper_topic=1\n"
         "[run]\nwarmup_ms=2000\n"
