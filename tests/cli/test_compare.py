@@ -37,6 +37,24 @@ def test_table_and_page(tmp_path: Path) -> None:
     assert [f.name for f in tmp_path.iterdir()] == ["page.html"]
 
 
+@pytest.mark.parametrize("json_wanted", [False, True])
+def test_without_matplotlib_there_are_the_tables(tmp_path: Path, json_wanted: bool) -> None:
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; from orbweaver.cli.main import main; main()"
+    )
+    options = ["--overlay", "random", "--churn", "none", "--seeds", "0"]
+    line = [sys.executable, "-c", code, "compare", *SMALL, *options, *["--json"] * json_wanted]
+    run = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "There will be tables and no page" in run.stderr
+    assert list(tmp_path.iterdir()) == []
+    if json_wanted:
+        assert json.loads(run.stdout.splitlines()[-1])["page"] is None
+    else:
+        assert "hit ratio" in run.stdout
+        assert "The page" not in run.stdout
+
+
 def test_own_data_and_json(tmp_path: Path) -> None:
     rows = [f"n{n},topic {t}" for n in range(12) for t in (n % 3, 3 + n % 2)]
     (tmp_path / "mine.csv").write_text("\n".join(["node,topic", *rows]) + "\n", encoding="utf-8")

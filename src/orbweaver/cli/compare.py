@@ -28,11 +28,13 @@ from orbweaver.cli.scenario import (
 )
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.sweep import report_cut_short
-from orbweaver.cli.terminal import out, print_json, progress, table, this_command
+from orbweaver.cli.terminal import err, out, print_json, progress, table, this_command
+from orbweaver.core.errors import LAB
 from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.records.files import check_file
 from orbweaver.report.comparison import COLUMNS, table_rows, write_page
 from orbweaver.report.oracle import told_oracle
+from orbweaver.report.plots import can_draw
 from orbweaver.sim.simulation import build_params
 from orbweaver.study.pool import Job, run_all
 from orbweaver.study.run import Result
@@ -99,6 +101,9 @@ def compare(
     params = parse_settings_by_overlay(set or [], names)
     wanted = parse_seeds(seeds)
     check_file(out_file)
+    drawn = can_draw()
+    if not drawn:
+        err.print(f"There will be tables and no page, whose plots need {LAB}", soft_wrap=True)
     source = str(scenario) if scenario else "options"
     if scenario is None and warmup_ms is None:
         warmup_ms = WARMUP_MS  # overlays that find their links by gossip take longest
@@ -139,16 +144,18 @@ def compare(
         for half, scenarios in halves.items()
     }
     last = list(halves)[-1]
-    write_page(out_file, titles[last], this_command(), found[CALM], found.get(CHURNED))
+    if drawn:
+        write_page(out_file, titles[last], this_command(), found[CALM], found.get(CHURNED))
     if json:
-        plain = {**found, "page": str(out_file)}
+        plain = {**found, "page": str(out_file) if drawn else None}
         print_json(msgspec.to_builtins(plain, str_keys=True))
         return
     for half, by_overlay in found.items():
         _print_comparison(titles[half], by_overlay)
     if oracle := told_oracle(results):
         out.print(oracle, soft_wrap=True)
-    out.print(f"The page with plots: {out_file}", soft_wrap=True)
+    if drawn:
+        out.print(f"The page with plots: {out_file}", soft_wrap=True)
 
 
 def with_churn(scenario: Scenario, asked: str | None, topics: int) -> Scenario:
