@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import tomllib
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from orbweaver.cli import joining
 from orbweaver.cli.joining import assemble
 from orbweaver.cli.main import main
 from orbweaver.cli.node import DEFAULTS
@@ -102,13 +104,13 @@ def test_the_printed_file_has_every_setting_and_its_default() -> None:
         ("node --state typo.toml/x", "cannot make the folder typo.toml/x: Not a directory"),
         ("node --log-format xml", "--log-format is console or json, not 'xml'"),
         ("node --log-level loud", "unknown log level 'loud'"),
-        ("pub news x", "Say --join HOST:PORT"),
+        ("pub news x", "(connection refused): start one with `orbweaver node`, or name another"),
         ("pub /news x --join 127.0.0.1:7700", "topic '/news' has an empty level"),
         ("sub news/#", "topic 'news/#' has the wildcard '#', and there are no wildcards"),
         ("pub a/+/b x", "topic 'a/+/b' has the wildcard '+'"),
         ("node --config wild.toml", "wild.toml: topic 'a/#' has the wildcard '#'"),
         ("node --subscribe *", "topic '*' has the wildcard '*'"),
-        ("sub news", "Say --join HOST:PORT"),
+        ("sub news", "no node of this machine answers at 127.0.0.1:"),
         ("sub --join 127.0.0.1:7700", "Missing argument 'TOPIC'"),
         ("sub news --count 0 --join 127.0.0.1:7700", "--count"),
         ("swarm 0", "'N'"),
@@ -128,8 +130,11 @@ def test_a_mistake_is_one_line(
     (tmp_path / "wild.toml").write_text('subscribe = "a/#"\n')
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["orbweaver", *arguments.split()])
-    with pytest.raises(SystemExit) as ended:
-        main()
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        monkeypatch.setattr(joining, "LOCAL", f"127.0.0.1:{nobody.getsockname()[1]}")
+        with pytest.raises(SystemExit) as ended:
+            main()
     said = capsys.readouterr()
     assert (ended.value.code, said.out) == (2, "")
     assert complaint in said.err

@@ -76,6 +76,28 @@ def test_pub_fails_and_says_why_when_peers_decline_the_event(tmp_path: Path) -> 
             assert "did not take an event: its publisher may not publish" in pub.err
 
 
+def test_without_join_it_is_the_node_of_this_machine(tmp_path: Path, node: Command) -> None:
+    """A file for the node that stays does not make others take part in its topics."""
+    config = tmp_path / "node.toml"
+    config.write_text('subscribe = ["elsewhere"]\n')
+    code = (
+        "import sys; from orbweaver.cli import joining, main; "
+        f"joining.LOCAL = {node.says(ADDRESS)!r}; main.main()"
+    )
+    common = [*QUICK, "--config", str(config)]
+    command = [sys.executable, "-c", code, "sub", "kept", *common, "--count", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as sub:
+        assert sub.stdout is not None
+        assert sub.stderr is not None
+        assert sub.stderr.readline().startswith(b"linked; waiting for events on kept")
+        told = subprocess.run(
+            [sys.executable, "-c", code, "pub", "kept", "hello", *common], capture_output=True
+        )
+        assert (told.returncode, told.stderr[:11]) == (0, b"1 event to ")
+        assert sub.wait(timeout=60) == 0
+        assert sub.stdout.read() == b"hello\n"
+
+
 def test_pub_that_is_interrupted_hands_over_what_it_has_read(
     tmp_path: Path, join: tuple[str, ...]
 ) -> None:

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import ipaddress
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,9 +16,13 @@ import typer
 
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.core.params import describe
+from orbweaver.net.node import NetworkNode
 from orbweaver.net.opening import open_params
 from orbweaver.net.settings import PORT, Settings, make_settings, read_settings, split_address
 from orbweaver.overlays.catalog import find
+
+LOCAL = f"127.0.0.1:{PORT}"
+"""Where `orbweaver node` listens on this machine unless told otherwise."""
 
 Config = Annotated[
     Path | None,
@@ -27,11 +32,22 @@ Config = Annotated[
 ]
 OverlayName = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="The same for all nodes. [default: spidercast]"),
+    typer.Option(
+        metavar="NAME",
+        help="The same for all nodes. [default: spidercast]",
+    ),
 ]
 Join = Annotated[
     list[str] | None,
     typer.Option(metavar="HOST:PORT", help="A node to join; several are safer than one."),
+]
+LocalJoin = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="A node to join; several are safer than one. [default: the node of this machine, "
+        f"{LOCAL}]",
+    ),
 ]
 Listen = Annotated[
     str | None,
@@ -80,6 +96,21 @@ def assemble(
         split_address(address, PORT)
     split_address(settings.listen)
     return settings
+
+
+@asynccontextmanager
+async def passing_node(settings: Settings) -> AsyncIterator[NetworkNode]:
+    """Run a node for one command. It joins the node of this machine if no other was named, and
+    takes part in no topics of its own, whichever a file names for the node that stays."""
+    named = settings.join
+    settings = msgspec.structs.replace(settings, join=named or (LOCAL,), subscribe=())
+    async with NetworkNode(find(settings.overlay), settings) as node:
+        if not named and (why := node.unanswered().get(LOCAL)):
+            raise UsageError(
+                f"no node of this machine answers at {LOCAL} ({why}): start one with "
+                "`orbweaver node`, or name another with --join HOST:PORT"
+            )
+        yield node
 
 
 def _listen_for(join: Sequence[str]) -> str:

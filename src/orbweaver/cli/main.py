@@ -39,8 +39,7 @@ def make_app(only: str | None = None) -> typer.Typer:
         pretty_exceptions_enable=False,
         help="Publish/subscribe without a broker, on overlays woven out of interests.\n\n"
         "Try it on this machine: `orbweaver swarm 10`. By hand: `orbweaver node` in one terminal, "
-        "`orbweaver sub news --join 127.0.0.1:7700` in another, then "
-        "`orbweaver pub news hello --join 127.0.0.1:7700`. "
+        "`orbweaver sub news` in another, then `orbweaver pub news hello`. "
         "In the lab, begin with `orbweaver compare`.",
     )
     app.callback()(options)

@@ -12,6 +12,7 @@ import typer
 from rich.text import Text
 
 from orbweaver.cli.joining import (
+    LOCAL,
     Config,
     Join,
     OverlayName,
@@ -34,7 +35,7 @@ from orbweaver.overlays.catalog import find
 
 BESIDE = "beside"
 """The port after that of the node, so that several on one machine have each their own."""
-DEFAULTS = {"listen": f"127.0.0.1:{PORT}", "admin": f"{ADMIN_HOST}:{PORT + 1}"}
+DEFAULTS = {"listen": LOCAL, "admin": f"{ADMIN_HOST}:{PORT + 1}"}
 """Where they are not those of `Settings`."""
 
 

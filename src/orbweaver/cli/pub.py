@@ -11,7 +11,16 @@ from typing import Annotated
 
 import typer
 
-from orbweaver.cli.joining import Config, Join, Listen, OverlayName, Set, Tls, assemble
+from orbweaver.cli.joining import (
+    Config,
+    Listen,
+    LocalJoin,
+    OverlayName,
+    Set,
+    Tls,
+    assemble,
+    passing_node,
+)
 from orbweaver.cli.loops import carry_on, run
 from orbweaver.cli.terminal import err
 from orbweaver.core.errors import UsageError
@@ -20,7 +29,6 @@ from orbweaver.net.handover import Handover
 from orbweaver.net.logs import configure_logs
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.settings import Settings
-from orbweaver.overlays.catalog import find
 
 CHUNK = 1 << 16
 LOOSE_MAX = 800
@@ -34,7 +42,7 @@ def pub(
         str,
         typer.Argument(metavar="MESSAGE|-", help="Without, or with `-`: each line of stdin."),
     ] = "-",
-    join: Join = None,
+    join: LocalJoin = None,
     wait: Annotated[
         float, typer.Option(min=0, help="Seconds until somebody must have taken an event.")
     ] = 10.0,
@@ -54,15 +62,13 @@ def pub(
 
     Examples:
 
-        orbweaver pub news/sport "kick-off" --join 127.0.0.1:7700
+        orbweaver pub news/sport "kick-off"
 
         tail -f access.log | orbweaver pub logs/web --join node-1:7700 --tls keys/me
     """
     check_single_topic(topic)
     said = {"overlay": overlay, "listen": listen, "join": join, "tls": tls}
     settings = assemble(config, said, set)
-    if not settings.join:
-        raise UsageError("whom to publish to? Say --join HOST:PORT")
     configure_logs(level="error")
     done = run(_pub(settings, topic, message, wait, linger))
     if not done:
@@ -72,7 +78,7 @@ def pub(
 async def _pub(settings: Settings, topic: str, message: str, wait: float, linger: float) -> bool:
     """Whether everything is in other hands."""
     count = 0
-    async with NetworkNode(find(settings.overlay), settings) as node:
+    async with passing_node(settings) as node:
         handover = Handover(node)
         wrong: UsageError | None = None
         patience = wait

@@ -13,17 +13,24 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from orbweaver.cli.joining import Config, Join, Listen, OverlayName, Set, Tls, assemble
+from orbweaver.cli.joining import (
+    Config,
+    Listen,
+    LocalJoin,
+    OverlayName,
+    Set,
+    Tls,
+    assemble,
+    passing_node,
+)
 from orbweaver.cli.loops import run
 from orbweaver.cli.reading import printable
 from orbweaver.cli.terminal import err
-from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import check_single_topic
 from orbweaver.net.logs import configure_logs
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.settings import Settings
 from orbweaver.net.subscription import Delivery, Subscription
-from orbweaver.overlays.catalog import find
 
 BATCH = 10_000
 """Events written at once, if so many wait."""
@@ -36,7 +43,7 @@ BUFFER = 200_000
 
 def sub(
     topics: Annotated[list[str], typer.Argument(metavar="TOPIC", help="Such as news/sport.")],
-    join: Join = None,
+    join: LocalJoin = None,
     since: Annotated[
         float,
         typer.Option(min=0, help="Also what neighbours still have of the last so many seconds."),
@@ -63,7 +70,7 @@ def sub(
 
     Examples:
 
-        orbweaver sub news/sport --join 127.0.0.1:7700
+        orbweaver sub news/sport
 
         orbweaver sub logs/web logs/db --join node-1:7700 --since 60 --json
     """
@@ -71,8 +78,6 @@ def sub(
         check_single_topic(topic)
     said = {"overlay": overlay, "listen": listen, "join": join, "tls": tls}
     settings = assemble(config, said, set)
-    if not settings.join:
-        raise UsageError("where is the network? Say --join HOST:PORT")
     configure_logs(level="error")
     show = _as_json if json else _as_text(len(topics) > 1)
     run(_sub(settings, list(dict.fromkeys(topics)), since, ordered, Printer(show, count)))
@@ -104,7 +109,7 @@ class Printer:
 async def _sub(
     settings: Settings, topics: list[str], since: float, ordered: bool, printer: Printer
 ) -> None:
-    async with NetworkNode(find(settings.overlay), settings) as node:
+    async with passing_node(settings) as node:
         reading = [
             asyncio.create_task(
                 printer.follow(
