@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -96,6 +97,26 @@ def test_without_join_it_is_the_node_of_this_machine(tmp_path: Path, node: Comma
         assert (told.returncode, told.stderr[:11]) == (0, b"1 event to ")
         assert sub.wait(timeout=60) == 0
         assert sub.stdout.read() == b"hello\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("orbweaver pu", ["pub"]),
+        ("orbweaver keys i", ["init", "issue"]),
+        ("orbweaver sub news --overlay vi", ["vitis"]),
+        ("orbweaver node --adm", ["--admin"]),
+    ],
+)
+def test_a_shell_completes_commands_options_and_overlays(words: str, completed: list[str]) -> None:
+    environment = os.environ | {
+        "_ORBWEAVER_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+    command = str(Path(sys.executable).with_name("orbweaver"))
+    done = subprocess.run([command], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.split(), done.stderr) == (0, completed, "")
 
 
 def test_pub_that_is_interrupted_hands_over_what_it_has_read(

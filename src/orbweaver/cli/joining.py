@@ -19,7 +19,7 @@ from orbweaver.core.params import describe
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.opening import open_params
 from orbweaver.net.settings import PORT, Settings, make_settings, read_settings, split_address
-from orbweaver.overlays.catalog import find
+from orbweaver.overlays.catalog import OVERLAYS, find
 
 LOCAL = f"127.0.0.1:{PORT}"
 """Where `orbweaver node` listens on this machine unless told otherwise."""
@@ -35,6 +35,7 @@ OverlayName = Annotated[
     typer.Option(
         metavar="NAME",
         help="The same for all nodes. [default: spidercast]",
+        autocompletion=lambda: list(OVERLAYS),
     ),
 ]
 Join = Annotated[

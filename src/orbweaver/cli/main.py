@@ -34,7 +34,6 @@ def make_app(only: str | None = None) -> typer.Typer:
     app = typer.Typer(
         name="orbweaver",
         no_args_is_help=True,
-        add_completion=False,
         rich_markup_mode="markdown",
         pretty_exceptions_enable=False,
         help="Publish/subscribe without a broker, on overlays woven out of interests.\n\n"
