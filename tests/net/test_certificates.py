@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from orbweaver.core.errors import ProtocolError, UsageError
@@ -205,20 +205,45 @@ def test_a_peer_has_to_have_an_ed25519_key(made: Path) -> None:
         peer_public_key(Shows(other.public_bytes(Encoding.DER)))
 
 
+SERIAL = 15
+"""Where the serial number begins in a certificate in DER."""
+
+
+def with_negative_serial(path: Path) -> bytes:
+    der = bytearray(ssl.PEM_cert_to_DER_cert(path.read_text()))
+    der[SERIAL] |= 0x80
+    return bytes(der)
+
+
+def test_a_certificate_with_a_negative_serial_number_is_refused(folders: Path) -> None:
+    path = folders / "bob" / CERTIFICATE
+    der = with_negative_serial(path)
+    with pytest.raises(ProtocolError, match="cannot be read"):
+        parse(der)
+    path.write_text(ssl.DER_cert_to_PEM_cert(der))
+    with pytest.raises(UsageError, match="no certificate in PEM that can be read"):
+        show(path)
+    with pytest.raises(UsageError, match="is not a PEM certificate"):
+        own_certificate(folders / "bob")
+
+
 @settings(deadline=None)
-@given(st.data())
-def test_a_damaged_certificate_is_read_or_refused(made: Path, data: st.DataObject) -> None:
+@given(st.integers(0, 2000), st.binary(min_size=1, max_size=4), st.binary(max_size=60))
+@example(SERIAL, b"\x80", b"")
+def test_a_damaged_certificate_is_read_or_refused(
+    made: Path, place: int, damage: bytes, rubbish: bytes
+) -> None:
     whole = ssl.PEM_cert_to_DER_cert((made / "bob" / CERTIFICATE).read_text())
     assert parse(whole).public_key == Identity.load(made / "bob" / KEY).public_key
-    cut = data.draw(st.integers(0, len(whole) - 1))
+    cut = place % len(whole)
     with pytest.raises(ProtocolError):
         parse(whole[:cut])
     with pytest.raises(ProtocolError):
         parse(whole + b"\0")
-    damaged = whole[:cut] + data.draw(st.binary(min_size=1, max_size=4)) + whole[cut + 1 :]
-    for rubbish in (damaged, data.draw(st.binary(max_size=60))):
+    damaged = whole[:cut] + damage + whole[cut + 1 :]
+    for refused in (damaged, rubbish):
         with contextlib.suppress(ProtocolError):
-            assert len(parse(rubbish).public_key) == 32
+            assert len(parse(refused).public_key) == 32
 
 
 # -- mistakes

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -10,6 +13,7 @@ from typing import NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509.oid import NameOID
 
 from orbweaver.core.errors import UsageError
@@ -33,9 +37,23 @@ class Shown(NamedTuple):
     hosts: tuple[str, ...]
 
 
+@contextmanager
+def strict() -> Iterator[None]:
+    """Raise a `ValueError` for certificates that `cryptography` reads with a warning, because a
+    later release will refuse them: a serial number that is not positive, for one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CryptographyDeprecationWarning)
+        try:
+            yield
+        except CryptographyDeprecationWarning as warning:
+            raise ValueError(str(warning)) from None
+
+
 def load(path: Path) -> list[x509.Certificate]:
     try:
-        return x509.load_pem_x509_certificates(path.read_bytes())
+        pem = path.read_bytes()
+        with strict():
+            return x509.load_pem_x509_certificates(pem)
     except FileNotFoundError:
         raise UsageError(f"there is no {path}; `orbweaver keys init` makes it") from None
     except OSError as error:

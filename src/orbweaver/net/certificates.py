@@ -123,14 +123,18 @@ def _read(path: Path) -> str:
 
 
 def parse(der: bytes) -> Certificate:
-    """The key and the dates of a certificate in DER; a `ProtocolError` if it has none."""
+    """Return the key and the dates of a certificate in DER. Raise a `ProtocolError` if it has
+    none, or is malformed."""
     # Loaded here, since it takes 18 MB that a node without TLS has no use for.
     from cryptography import x509
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+    from orbweaver.net.certificate_parts import strict
+
     try:
-        certificate = x509.load_der_x509_certificate(der)
+        with strict():
+            certificate = x509.load_der_x509_certificate(der)
         key = certificate.public_key()
         if not isinstance(key, Ed25519PublicKey):
             raise ProtocolError("the peer's certificate has no Ed25519 key")
