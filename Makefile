@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT := out
 
-.PHONY: help setup demo test test-slow check format bench agreement docs golden clean
+.PHONY: help setup demo test test-slow fuzz check format bench agreement docs golden clean
 
 help:  ## Say what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ test: $(READY)  ## Run the tests (minutes)
 
 test-slow: $(READY)  ## Run the paper-scale tests too
 	$(BIN)/python -m pytest -q -n 2 -m 'slow or not slow'
+
+fuzz: $(READY)  ## Search for failures with new random examples; SECONDS=600, SEED=...
+	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
 
 check: $(READY)  ## Check format, lint, types and import rules
 	$(BIN)/ruff format --check .

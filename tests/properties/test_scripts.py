@@ -52,7 +52,7 @@ def play(cluster: Any, wanted: dict[int, list[str]], steps: list[Any]) -> None:
 
 
 EXAMPLES: dict[str, Any] = {
-    "deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck),
+    "deadline": None, "suppress_health_check": list(HealthCheck),
 }  # fmt: skip
 
 
