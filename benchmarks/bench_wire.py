@@ -13,6 +13,9 @@ Beside our nodes (SpiderCast; unsigned, signed, and with a signature for each ev
 - mosquitto with paho-mqtt: QoS 0 and 1, no limits on queues, no Nagle;
 - nats-server with nats-py: callbacks, no limits on what waits.
 
+The latency part shows the whole distribution, of ten rounds in which all take turns and every
+process is new.
+
 Then, of our own nodes only: how long one takes to start and what it keeps in memory; and a
 crowd of them on many topics, at rates that rise until something is lost.
 
@@ -20,8 +23,9 @@ Each is used in the way that is fastest for it (see wire/systems). What is not i
 left out with a message; benchmarks/requirements.txt has the packages, and mosquitto and
 nats-server are looked for on the path. Nothing is asserted.
 
-    python benchmarks/bench_wire.py                      # about twenty minutes
+    python benchmarks/bench_wire.py                      # about forty minutes
     python benchmarks/bench_wire.py --only one --systems "bare node" unsigned
+    python benchmarks/bench_wire.py --only latency --systems unsigned signed --settle 1 3 5
     python benchmarks/bench_wire.py --only crowd --overlays vitis --steps 0 100 1000
 """
 
@@ -31,11 +35,11 @@ import argparse
 import sys
 
 from rich.console import Console
-from wire import crowd, fanout, startup
+from wire import crowd, fanout, startup, tail
 from wire.contenders import CONTENDERS
 
 STEPS = [0.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 4000.0]
-PARTS = ("start", "one", "many", "crowd")
+PARTS = ("start", "one", "many", "latency", "crowd")
 
 
 def main() -> None:
@@ -48,6 +52,10 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=1000.0, help="where latency is measured")
     parser.add_argument("--rate-many", type=float, default=250.0, help="the same with many")
     parser.add_argument("--many", type=int, default=20, help="subscribers")
+    parser.add_argument("--latency-rounds", type=int, default=10)
+    parser.add_argument(
+        "--settle", type=float, nargs="+", default=[5.0], help="seconds before latency is measured"
+    )
     parser.add_argument("--nodes", type=int, default=50, help="of the crowd")
     parser.add_argument("--topics", type=int, default=200, help="of the crowd")
     parser.add_argument("--overlays", nargs="+", default=["spidercast", "vitis"])
@@ -65,6 +73,11 @@ def main() -> None:
             console.print(fanout.goals(subscribers, plan, scores))
     if {"one", "many"} & set(args.only):
         console.print(fanout.manners())
+    if "latency" in args.only:
+        tails = tail.Plan(
+            args.many, args.sizes[0], args.rate_many, args.seconds, args.settle, args.latency_rounds
+        )
+        console.print(tail.table(tails, tail.measure(tails, args.systems, say)))
     if "crowd" in args.only:
         steps = crowd.Plan(args.nodes, args.topics, 10, args.sizes[0], args.steps, 5.0)
         found = {overlay: crowd.measure(overlay, steps, say) for overlay in args.overlays}

@@ -50,7 +50,7 @@ class Score:
 
     def latency_ms(self, share: float) -> float:
         """The median of the rounds."""
-        return median(_quantile(result.latencies_us, share) for result in self.paced) / 1000
+        return median(quantile(result.latencies_us, share) for result in self.paced) / 1000
 
     @property
     def lost(self) -> int:
@@ -69,7 +69,7 @@ def _by_cpu(result: Result) -> float:
     return result.got / max(max(each), sum(each) / CORES, 1e-9)
 
 
-def _quantile(values: Sequence[int], share: float) -> float:
+def quantile(values: Sequence[int], share: float) -> float:
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
 
