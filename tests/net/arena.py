@@ -64,7 +64,7 @@ class Arena:
     def counters(self) -> Any:
         return self.victim.counters
 
-    async def exchange(self, timeout: float = 10.0) -> float:
+    async def exchange(self, timeout: float = 60.0) -> float:
         """An event each way, and how long it took."""
         began = time.monotonic()
         for one, reader in ((self.victim, self.at_friend), (self.friend, self.at_victim)):
@@ -77,7 +77,7 @@ class Arena:
                         self.evil.append(got)
         return time.monotonic() - began
 
-    async def check(self, timeout: float = 10.0) -> None:
+    async def check(self, timeout: float = 60.0) -> None:
         """Honest traffic goes on, nothing went wrong inside, and nothing has piled up."""
         await self.exchange(timeout)
         assert not self.logs.failures, self.logs.failures[0]

@@ -99,7 +99,7 @@ class Attacker:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def is_cut_off(self, timeout: float = 10.0) -> None:
+    async def is_cut_off(self, timeout: float = 60.0) -> None:
         """Wait until the node has ended the connection."""
         await asyncio.wait_for(self.closed.wait(), timeout)
 
@@ -134,7 +134,7 @@ class Attacker:
         self.control(proof)
         return proof
 
-    async def wait_for(self, kind: type[Any], timeout: float = 10.0) -> Any:
+    async def wait_for(self, kind: type[Any], timeout: float = 60.0) -> Any:
         """The first message of this kind that the node has said, or says."""
         async with asyncio.timeout(timeout):
             while True:

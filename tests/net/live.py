@@ -40,8 +40,8 @@ async def nodes(
         yield made
 
 
-async def until(condition: Callable[[], bool], timeout: float = 20.0) -> None:
-    """Wait for a condition; the deadline is generous, since machines are busy."""
+async def until(condition: Callable[[], bool], timeout: float = 60.0) -> None:
+    """Wait for a condition; the limit is generous, because machines are busy."""
     async with asyncio.timeout(timeout):
         while not condition():
             await asyncio.sleep(0.01)

@@ -149,7 +149,7 @@ def test_drain_waits_until_neighbours_have_read() -> None:
                     await asyncio.sleep(0.01)
             for peer in first.host.peers:
                 if peer.connection is not None:
-                    peer.connection.rest(0.5)
+                    peer.connection.rest(3)
             await node.publish("news", b"x")
             try:
                 await node.drain(0.1)

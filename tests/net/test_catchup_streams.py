@@ -45,6 +45,11 @@ def _overheard(*listening: NetworkNode) -> Iterator[list[CatchingUp]]:
         node.host.on_control = control
 
 
+async def _have_asked_each_other(one: NetworkNode, other: NetworkNode) -> None:
+    """Wait until each has answered the question that the other asks first."""
+    await until(lambda: all(node._catch_up._answers._answered for node in (one, other)))
+
+
 async def _ask(node: NetworkNode, other: NetworkNode) -> None:
     """Catch up with a node that answers at once, whenever it was asked last."""
     other._catch_up._answers._answered.clear()
@@ -56,7 +61,7 @@ def test_what_is_missing_among_many_streams_is_found(missing: int) -> None:
     async def scenario() -> None:
         async with nodes(2, topics=["news"], **UNSIGNED) as (full, node):
             node._catch_up._since["news"] = 0  # type: ignore[index]
-            await asyncio.sleep(0.3)  # until they have asked each other for the first time
+            await _have_asked_each_other(full, node)
             _keep(full, range(STREAMS))
             _keep(node, range(missing, STREAMS))
             await _ask(node, full)
@@ -72,7 +77,7 @@ def test_it_costs_little_where_little_is_missing() -> None:
     async def scenario() -> None:
         async with nodes(2, topics=["news"], **UNSIGNED) as (full, node):
             node._catch_up._since["news"] = 0  # type: ignore[index]
-            await asyncio.sleep(0.3)
+            await _have_asked_each_other(full, node)
             _keep(full, range(STREAMS))
             _keep(node, range(3, STREAMS))
             with _overheard(full, node) as heard:
@@ -97,7 +102,7 @@ def test_a_node_that_holds_little_is_not_told_of_everything() -> None:
     async def scenario() -> None:
         async with nodes(2, topics=["news"], **UNSIGNED) as (little, node):
             node._catch_up._since["news"] = 0  # type: ignore[index]
-            await asyncio.sleep(0.3)
+            await _have_asked_each_other(little, node)
             _keep(little, [STREAMS])
             _keep(node, range(STREAMS))
             with _overheard(little, node) as heard:

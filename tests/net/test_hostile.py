@@ -80,7 +80,7 @@ def test_every_message_with_values_that_make_no_sense(overlay: str) -> None:
             await attacker.drain()
             await asyncio.sleep(0.3)  # some seconds of the overlay
             assert ring.delivered() == []
-            await ring.check(20)
+            await ring.check()
 
     run(scenario)
 
@@ -318,7 +318,7 @@ def test_neighbours_that_do_not_exist() -> None:
                 ]
                 attacker.send(Exchange(tuple(strangers), (0,) * 50))
                 await asyncio.sleep(0.01)
-            await ring.check(20)
+            await ring.check()
             await until(lambda: len(list(ring.victim.host.peers)) < 10)
             assert ring.counters.dials_failed == 0, "nobody knows where they are"
 

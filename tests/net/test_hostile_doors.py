@@ -47,7 +47,7 @@ def test_random_bytes(seed: int) -> None:
 @pytest.mark.parametrize("cut", [1, 4, 5, 20, 100])
 def test_a_hello_that_stops_in_the_middle(cut: int) -> None:
     async def scenario() -> None:
-        async with arena(handshake_s=0.3) as ring:
+        async with arena(handshake_s=1.0) as ring:
             silent, gone = [await ring.attacker().connect() for _ in range(2)]
             hello = control_frame(
                 Hello(VERSION, "orbweaver", "spidercast", silent.card, bytes(32), 1)
@@ -66,7 +66,7 @@ def test_one_byte_at_a_time() -> None:
     """Slow, but honest: it is let in and heard."""
 
     async def scenario() -> None:
-        async with arena(handshake_s=5.0) as ring:
+        async with arena(handshake_s=60.0) as ring:
             slow = await ring.attacker().connect()
             await slow.wait_for(Hello)
             kept: list[bytes] = []
@@ -267,11 +267,11 @@ def test_too_many_handshakes_in_a_second(monkeypatch: Any) -> None:
 
     async def scenario() -> None:
         async with arena() as ring:
-            for _ in range(20):
-                attacker = await ring.attacker().connect()
-                attacker.say_hello()
-            await until(lambda: ring.counters.connections_refused >= 10)
-            await asyncio.sleep(0.5)
+            async with asyncio.timeout(60):
+                while ring.counters.connections_refused < 10:
+                    attacker = await ring.attacker().connect()
+                    attacker.say_hello()
+            await asyncio.sleep(0.5)  # until there is room for two more
             assert await ring.member()
             await ring.check()
 
