@@ -2,11 +2,18 @@
 
 import gzip
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from orbweaver.core.errors import UsageError
-from orbweaver.workload.subscriptions import Subscriptions, load_subscriptions
+from orbweaver.workload.dialect import Reading
+from orbweaver.workload.subscriptions import (
+    SUBSCRIPTION_COLUMNS,
+    Subscriptions,
+    load_subscriptions,
+)
+from orbweaver.workload.tables import told_layout
 
 TABLE = "node,topic\nbea,news\nal,sport\nbea,sport\nal,sport\n"
 READ = Subscriptions(("news", "sport"), (("news", "sport"), ("sport",)), ("bea", "al"))
@@ -22,13 +29,78 @@ READ = Subscriptions(("news", "sport"), (("news", "sport"), ("sport",)), ("bea",
         TABLE.replace("\nal,sport\nbea", "\n\nal,sport\n\nbea"),
         "topic,weight,node\nnews,1,bea\nsport,,al\nsport,x,bea\n",
         "\ufeff" + TABLE,
+        TABLE.replace(",", ";"),
+        TABLE.replace(",", "\t"),
+        TABLE.replace(",", "  "),
+        TABLE.replace("node,topic\n", ""),
+        TABLE.replace("node,topic\n", "").replace(",", ";"),
     ],
-    ids=["plain", "crlf", "header", "spaces", "blank lines", "other columns", "byte-order mark"],
+    ids=[
+        "plain",
+        "crlf",
+        "header",
+        "spaces",
+        "blank lines",
+        "other columns",
+        "byte-order mark",
+        "semicolons",
+        "tabs",
+        "spaces",
+        "no header",
+        "semicolons, no header",
+    ],
 )
 def test_csv(tmp_path: Path, text: str) -> None:
     path = tmp_path / "subs.csv"
     path.write_bytes(text.encode())
     assert load_subscriptions(path) == READ
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("at;group;user\n1;news;bea\n2;sport;al\n3;sport;bea\n", Reading("user,Group")),
+        ("at;group;user\n1;news;bea\n2;sport;al\n3;sport;bea\n", Reading("3,2")),
+        ("1 bea news\n2 al sport\n3 bea sport\n", Reading("2,3")),
+        (TABLE.replace("node,topic", "who,what"), Reading(header="yes", columns="1,2")),
+    ],
+    ids=["names", "numbers", "no header", "a header that looks like data"],
+)
+def test_columns_and_header_as_said(tmp_path: Path, text: str, read: Reading) -> None:
+    path = tmp_path / "subs.csv"
+    path.write_text(text, encoding="utf-8")
+    assert load_subscriptions(path, read) == READ
+
+
+@pytest.mark.parametrize(
+    ("columns", "header", "message"),
+    [
+        ("who,topic", "auto", "no column 'who'; line 1 has 'node', 'topic': pass --columns with"),
+        ("node", "auto", "--columns 'node' should be 2 names or numbers"),
+        ("0,1", "auto", "--columns '0,1' should be 2 names or numbers of columns, counted from 1"),
+        ("1,3", "auto", "there is no column 3: line 1 has 'node', 'topic'; pass --columns with"),
+        ("who,topic", "no", "the first line is data, as was said"),
+    ],
+)
+def test_columns_that_are_not_there(
+    tmp_path: Path, columns: str, header: Literal["auto", "no"], message: str
+) -> None:
+    path = tmp_path / "subs.csv"
+    path.write_text(TABLE, encoding="utf-8")
+    with pytest.raises(UsageError) as error:
+        load_subscriptions(path, Reading(columns, header))
+    assert message in str(error.value)
+
+
+def test_what_was_decided_is_told_where_there_was_a_choice(tmp_path: Path) -> None:
+    path = tmp_path / "subs.csv"
+    path.write_text(TABLE, encoding="utf-8")
+    assert told_layout(path, SUBSCRIPTION_COLUMNS) == ""
+    path.write_text("user_id;group\n1;news\n2;sport\n", encoding="utf-8")
+    assert told_layout(path, SUBSCRIPTION_COLUMNS, Reading("user_id,group")) == (
+        f"{path}: semicolon between the cells; the first line names the columns; node and topic "
+        "are the columns 'user_id' and 'group'"
+    )
 
 
 def test_gzipped_csv(tmp_path: Path) -> None:
@@ -64,8 +136,20 @@ def test_parquet_folder_with_numbers(tmp_path: Path) -> None:
     [
         ("", "is empty; it should start with the line 'node,topic'"),
         ("node,topic\n", "has no rows"),
-        ("node,subject\na,b\n", "line 1: no column 'topic'; the header should be 'node,topic'"),
-        ("a,b\n", "line 1: no column 'node'"),
+        (
+            "node,subject\na,b\n",
+            "line 1: no column 'topic'; line 1 has 'node', 'subject': pass --columns with the "
+            "names of node and topic, as in --columns node,subject",
+        ),
+        ("user_id,group\n1,b\n", "no column 'node'; line 1 has 'user_id', 'group': pass --columns"),
+        ("a,b,c\nd,e,f\n", "there is no header, and line 1 has 'a', 'b', 'c': not two cells; pass"),
+        ("alone\nagain\n", "there is no header, and line 1 has 'alone': not two cells; pass"),
+        ('node,topic\n"a,b\n', "line 2: a quote that is not closed: '\"a,b'"),
+        ('node,topic\n"a\nb",c\n', "line 2: a quote that is not closed"),
+        (
+            "node;topic\na;b\nc,d\n",
+            "line 3: 1 cells where the header has 2, with semi",
+        ),
         ("node,topic\na,b\nc\n", "line 3: 1 cells where the header has 2"),
         ("node,topic\na,b\n\nc,d,e\n", "line 4: 3 cells where the header has 2"),
         ("node,topic\na,b\nc,\n", "line 3: 'topic' is empty"),

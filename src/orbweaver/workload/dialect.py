@@ -33,6 +33,9 @@ NUMBERS_SHARE = 0.9
 """Share of a column's values that are numbers, from which on it is a column of numbers: a bad
 line does not decide."""
 
+PAIR = 2
+"""Columns of a table of subscriptions, the one kind whose columns can be chosen by --columns."""
+
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _WORD = re.compile(r"[A-Za-z][A-Za-z _.-]*")
 _NAMES = (
@@ -132,30 +135,33 @@ def find_places(
                 f"numbers up to {len(first)} for {meant}"
             )
         return places
-    if not header.there:
-        if asked:
-            raise UsageError(
-                f"{path}: no column '{asked[0]}', since the first line {header.why}: {there}; "
-                "pass --columns with numbers, or --header yes"
-            )
-        if len(first) == len(wanted):
-            return tuple(range(len(wanted)))
+    if not header.there and not asked and len(first) == len(wanted):
+        return tuple(range(len(wanted)))
+    if len(wanted) != PAIR and not header.there:
         raise UsageError(
-            f"{path}: there is no header, and {there}: not {len(wanted)} cells; pass --columns "
-            f"with the numbers of {meant}, as in --columns {_first_numbers(len(wanted))}"
+            f"{path}: there is no header, and {there}; it should begin with the line "
+            f"'{','.join(wanted)}'"
+        )
+    if not header.there and asked:
+        raise UsageError(
+            f"{path}: no column '{asked[0]}', since the first line {header.why}: {there}; "
+            "pass --columns with numbers, or --header yes"
+        )
+    if not header.there:
+        raise UsageError(
+            f"{path}: there is no header, and {there}: not two cells; pass --columns with the "
+            f"numbers of {meant}, as in --columns 1,2"
         )
     names = [cell.lower() for cell in first]
     for name in asked or wanted:
         if name.lower() not in names:
             fix = f"pass --columns with the names of {meant}"
-            if len(first) == len(wanted) and not asked:
+            if len(first) == PAIR and not asked:
                 fix += f", as in --columns {','.join(first)}"
+            if len(wanted) != PAIR:
+                fix = f"the header should be '{','.join(wanted)}'"
             raise UsageError(f"{path}, line 1: no column '{name}'; {there}: {fix}")
     return tuple(names.index(name.lower()) for name in asked or wanted)
-
-
-def _first_numbers(count: int) -> str:
-    return ",".join(str(number + 1) for number in range(count))
 
 
 def split_line(line: str, separator: str) -> list[str]:
@@ -170,11 +176,13 @@ def split_line(line: str, separator: str) -> list[str]:
 
 
 def find_separator(lines: Sequence[str], cells: int) -> str:
-    """The one that splits the most lines into enough cells; the first of several."""
+    """The one that splits the most lines into enough cells, or where none does that, into two;
+    the first of several."""
 
-    def score(name: str) -> int:
-        split = (split_line(line, name) for line in lines)
-        return sum(len(parts) >= cells and all(parts[:cells]) for parts in split)
+    def score(name: str) -> tuple[int, int]:
+        split = [split_line(line, name) for line in lines]
+        enough = sum(len(parts) >= cells and all(parts[:cells]) for parts in split)
+        return enough, sum(len(parts) > 1 for parts in split)
 
     return max(SEPARATORS, key=score) if lines else "space"
 

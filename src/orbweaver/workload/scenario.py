@@ -17,6 +17,7 @@ from orbweaver.core.errors import UsageError, nearest
 from orbweaver.core.ids import check_topic
 from orbweaver.core.params import differing
 from orbweaver.core.seeds import derive
+from orbweaver.workload.dialect import Reading
 from orbweaver.workload.subscriptions import (
     SubscriptionModel,
     Subscriptions,
@@ -45,6 +46,13 @@ class WorkloadSpec(Spec, frozen=True):
     """A law: how likely each topic is to be chosen."""
     file: str = ""
     """Instead of the model: a table node,topic, or a folder with one named subscriptions."""
+    columns: str = ""
+    """Which two columns of the table are node and topic, as names or numbers: user,group or 1,3."""
+    header: Literal["auto", "yes", "no"] = "auto"
+    """Whether the table begins with the names of its columns; auto finds out."""
+
+    def reading(self) -> Reading:
+        return Reading(self.columns, self.header)
 
     def sizes(self) -> tuple[int, int]:
         low, _, high = self.subscriptions_per_node.partition(":")
@@ -237,7 +245,8 @@ def make_workload(scenario: Scenario, seed: int) -> Workload:
     """The same for every overlay: seeded by the workload alone."""
     spec = scenario.workload
     if spec.file:
-        return Workload(load_subscriptions(table_in(Path(spec.file), "subscriptions")), None)
+        table = table_in(Path(spec.file), "subscriptions")
+        return Workload(load_subscriptions(table, spec.reading()), None)
     low, high = spec.sizes()
     if not 1 <= low <= high:
         raise UsageError(f"subscriptions per node '{spec.subscriptions_per_node}' is not a range")
@@ -289,9 +298,14 @@ def build_scenario(raw: dict[str, Any], source: str) -> Scenario:
 def _contradictions(scenario: Scenario) -> Iterator[str]:
     """Settings that would be left aside without a word."""
     churn, latency, publish = scenario.churn, scenario.latency, scenario.publish
-    model = [name for name in differing(scenario.workload) if name != "file"]
+    of_table = ("file", "columns", "header")
+    told = differing(scenario.workload)
+    model = [name for name in told if name not in of_table]
     if scenario.workload.file and model:
         yield f"a table of subscriptions has its own nodes and topics: leave out {model[0]}"
+    about = [name for name in told if name in of_table[1:]]
+    if about and not scenario.workload.file:
+        yield f"{about[0]} is about a table of subscriptions: name one with file"
     if churn.file and churn.model != "file":
         yield f"[churn] has a file, but the model is '{churn.model}'; say model = \"file\""
     if churn.model == "file" and not churn.file:

@@ -14,8 +14,9 @@ from random import Random
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import check_topic
 from orbweaver.core.seeds import generator, sample
+from orbweaver.workload.dialect import Reading
 from orbweaver.workload.popularity import weights
-from orbweaver.workload.tables import read_table
+from orbweaver.workload.tables import AS_FOUND, read_table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,12 +130,15 @@ def synthesise(model: SubscriptionModel, nodes: int, *labels: int | str) -> Subs
     return Subscriptions(model.topics, drawn, tuple(str(i) for i in range(nodes)))
 
 
-def load_subscriptions(path: Path) -> Subscriptions:
-    """A CSV or Parquet file with columns node,topic. Nodes and topics are numbered in the
-    order of the file; a pair that is there twice counts once."""
+SUBSCRIPTION_COLUMNS = ("node", "topic")
+
+
+def load_subscriptions(path: Path, read: Reading = AS_FOUND) -> Subscriptions:
+    """Read CSV or Parquet with columns node,topic, or those that `read` names. Nodes and topics
+    are numbered in the order of the file; a pair that is there twice counts once."""
     topics: dict[str, None] = {}
     of_node: dict[str, dict[str, None]] = {}
-    for line, (node, topic) in read_table(path, ("node", "topic")):
+    for line, (node, topic) in read_table(path, SUBSCRIPTION_COLUMNS, read):
         try:
             check_topic(topic)
         except UsageError as error:

@@ -1,4 +1,8 @@
-"""Reading small tables: CSV (also .gz) with the standard library, Parquet with pyarrow."""
+"""Reading small tables: text (also .gz) with the standard library, Parquet with pyarrow.
+
+Text is CSV as people have it: commas, semicolons, tabs or spaces between the cells, with or
+without a header, other columns beside (see `workload.dialect`).
+"""
 
 from __future__ import annotations
 
@@ -6,33 +10,49 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from orbweaver.core.errors import LAB, UsageError
+from orbweaver.workload.dialect import (
+    HEAD_LINES,
+    SEPARATORS,
+    Header,
+    Layout,
+    Reading,
+    find_places,
+    find_separator,
+    lay_out,
+    parse_columns,
+    split_line,
+)
 
 Row = tuple[int, tuple[str, ...]]
 """The line in the file, and the cells asked for."""
 
+AS_FOUND = Reading()
+NAMED = Header(True, "names the columns")
 
-def read_table(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-    """The named columns of every row; a `UsageError` names the file and the line."""
+
+def read_table(path: Path, columns: Sequence[str], read: Reading = AS_FOUND) -> Iterator[Row]:
+    """The named columns of every row; a `UsageError` names the file, the line and the fix."""
     if path.is_dir():
         files = sorted(path.glob("*.parquet"))
         if not files:
             raise UsageError(f"{path} is a folder without any .parquet file")
         for file in files:
-            yield from _read_parquet(file, columns)
+            yield from _read_parquet(file, columns, read)
     elif not path.exists():
         raise UsageError(f"{path}: no such file")
     elif path.suffix == ".parquet":
-        yield from _read_parquet(path, columns)
+        yield from _read_parquet(path, columns, read)
     else:
-        yield from _read_csv(path, columns)
+        yield from _read_csv(path, columns, read)
 
 
 def table_in(path: Path, name: str) -> Path:
@@ -71,8 +91,8 @@ def columns_of(path: Path) -> list[str]:
     parquet = sorted(path.glob("*.parquet"))[:1] if path.is_dir() else [path]
     if parquet and parquet[0].suffix == ".parquet":
         return list(_open_parquet(parquet[0]).schema_arrow.names)
-    with reading(path), open_text(path) as file:
-        return [cell.strip().lower() for cell in next(csv.reader(file), [])]
+    head = first_lines(path)
+    return [cell.lower() for cell in split_line(head[0], find_separator(head, 2))] if head else []
 
 
 UTF8 = "utf-8-sig"
@@ -99,32 +119,66 @@ def open_text(path: Path) -> io.TextIOBase:
     return path.open(encoding=UTF8, newline="")
 
 
-def _read_csv(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-    wanted = ",".join(columns)
+def first_lines(path: Path) -> list[str]:
+    """The lines that decide how a text is read."""
     with reading(path), open_text(path) as file:
-        reader = csv.reader(file)
-        header = [cell.strip().lower() for cell in next(reader, [])]
-        if not header:
-            raise UsageError(f"{path} is empty; it should start with the line '{wanted}'")
-        missing = [column for column in columns if column not in header]
-        if missing:
-            raise UsageError(
-                f"{path}, line 1: no column '{missing[0]}'; the header should be '{wanted}'"
-            )
-        places = [header.index(column) for column in columns]
-        for cells in reader:
-            if not cells:
+        return list(islice((line.strip("\r\n") for line in file if line.strip()), HEAD_LINES))
+
+
+def layout_of(path: Path, columns: Sequence[str], read: Reading = AS_FOUND) -> Layout:
+    """How a text is read: its separator, its header and the places of the columns."""
+    head = first_lines(path)
+    if not head:
+        raise UsageError(f"{path} is empty; it should start with the line '{','.join(columns)}'")
+    return lay_out(head, columns, read, path)
+
+
+def told_layout(path: Path, columns: Sequence[str], read: Reading = AS_FOUND) -> str:
+    """What was decided about a text, or nothing where its header and commas leave no choice."""
+    if path.is_dir() or path.suffix == ".parquet":
+        return ""
+    layout = layout_of(path, columns, read)
+    named = layout.header.there and [layout.first[p].lower() for p in layout.places]
+    if layout.separator == "comma" and named == list(columns):
+        return ""
+    return f"{path}: {layout.told(columns)}"
+
+
+def _read_csv(path: Path, columns: Sequence[str], read: Reading) -> Iterator[Row]:
+    layout = layout_of(path, columns, read)
+    width = len(layout.first)
+    header = layout.header.there
+    with reading(path), open_text(path) as file:
+        for line, cells in _cells(path, file, layout.separator):
+            if header:
+                header = False
                 continue
-            line = reader.line_num
-            if len(cells) != len(header):
+            if len(cells) != width:
+                than = "the header" if layout.header.there else "the first line"
                 raise UsageError(
-                    f"{path}, line {line}: {len(cells)} cells where the header has {len(header)}"
+                    f"{path}, line {line}: {len(cells)} cells where {than} has {width}, with "
+                    f"{layout.separator} between the cells"
                 )
-            row = tuple(cells[place].strip() for place in places)
+            row = tuple(cells[place].strip() for place in layout.places)
             if not all(row):
                 empty = columns[row.index("")]
                 raise UsageError(f"{path}, line {line}: '{empty}' is empty")
             yield line, row
+
+
+def _cells(path: Path, file: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Each line that is not blank, with its number. Cells do not go on in the next line, so
+    that an open quote is found in its own line rather than at the end of the file."""
+    if separator == "space":
+        yield from ((n, line.split()) for n, line in enumerate(file, 1) if line.strip())
+        return
+    for number, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        if line.count('"') % 2:
+            raise UsageError(f"{path}, line {number}: a quote that is not closed: {line.strip()!r}")
+        delimiter = SEPARATORS[separator]
+        yield number, next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
 
 
 def _open_parquet(path: Path) -> Any:
@@ -139,12 +193,12 @@ def _open_parquet(path: Path) -> Any:
         raise UsageError(f"{path} is not a Parquet file: {error}") from None
 
 
-def _read_parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def _read_parquet(path: Path, columns: Sequence[str], read: Reading) -> Iterator[Row]:
     file = _open_parquet(path)
-    for column in columns:
-        if column not in file.schema_arrow.names:
-            raise UsageError(f"{path}: no column '{column}'")
-    for number, row in enumerate(_rows(file, columns), 1):
+    names = file.schema_arrow.names
+    asked = parse_columns(read.columns, len(columns), path)
+    places = find_places(columns, asked, names, NAMED, path)
+    for number, row in enumerate(_rows(file, [names[place] for place in places]), 1):
         texts = tuple("" if cell is None else str(cell).strip() for cell in row)
         if not all(texts):
             empty = columns[texts.index("")]
