@@ -135,6 +135,26 @@ def test_parameters_are_set_for_each_overlay_and_an_oracle_is_named(tmp_path: Pa
     assert "spidercast membership=full; random random=4" in page
 
 
+@pytest.mark.parametrize("command", ["compare", "simulate"])
+def test_a_table_of_ones_own_shape(tmp_path: Path, command: str) -> None:
+    rows = "".join(f"{n};n{n};t{t}\n" for n in range(12) for t in (n % 3, 3 + n % 2))
+    (tmp_path / "mine.csv").write_text("at;user;group\n" + rows, encoding="utf-8")
+    only = ["--churn", "none", "--seeds", "0"] if command == "compare" else []
+    table = ["--subscriptions", "mine.csv", "--overlay", "spidercast", *only]
+    run = orbweaver(command, *table, cwd=tmp_path)
+    assert run.returncode == 2
+    assert "no column 'node'; line 1 has 'at', 'user', 'group': pass --columns" in run.stderr
+    run = orbweaver(command, *table, "--columns", "user,group", "--json", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert "node and topic are the columns 'user' and 'group'" in run.stderr
+    found = json.loads(run.stdout.splitlines()[-1])
+    only_one = found["calm"]["spidercast"][0] if command == "compare" else found
+    assert (only_one["nodes"], only_one["topics"]) == (12, 5)
+    run = orbweaver(command, "--columns", "1,2", "--overlay", "spidercast", cwd=tmp_path)
+    assert run.returncode == 2
+    assert "columns is about a table of subscriptions" in run.stderr
+
+
 def test_a_table_that_is_not_there(tmp_path: Path) -> None:
     run = orbweaver("compare", "--subscriptions", "absent.csv", cwd=tmp_path)
     assert run.returncode == 2

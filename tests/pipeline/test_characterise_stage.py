@@ -26,6 +26,8 @@ from orbweaver.pipeline.characterise.source import locate, read_pairs, usable
 from orbweaver.pipeline.characterise.workload import characterise
 from orbweaver.pipeline.synthesise import stage
 from orbweaver.pipeline.synthesise.catalog import build, make_plan
+from orbweaver.workload.dialect import Reading
+from orbweaver.workload.subscriptions import load_subscriptions
 from tests.pipeline.real_traces import FOLDER, needs_traces
 
 app = typer.Typer()
@@ -155,6 +157,31 @@ def test_rubbish_is_counted_and_repetition_does_not_count(
     assert (found.rejected, found.repeated) == (2, 1)
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("group;user\nb, c;n1\na;n1\na;n2\n", Reading("user,group")),
+        ("at\tuser\tgroup\n1\tn1\tb, c\n2\tn1\ta\n\tn2\ta\n", Reading("2,3")),
+        ('n1,"b, c"\nn1,a\nn2,a\n"n3,a\n', Reading()),
+    ],
+    ids=["semicolons", "tabs", "no header, an open quote"],
+)
+def test_a_table_is_read_as_the_small_reader_reads_it(
+    spark: SparkSession, tmp_path: Path, text: str, read: Reading
+) -> None:
+    file = tmp_path / "x.csv"
+    file.write_text(text)
+    table = read_pairs(spark, locate(file, read))
+    good = sorted(map(tuple, usable(table).collect()))
+    assert good == [("n1", "a"), ("n1", "b, c"), ("n2", "a")]
+    if '"n3' in text:
+        assert table.count() == 4, "the open quote is a row that cannot be read"
+        return
+    loaded = load_subscriptions(file, read)
+    named = zip(loaded.labels, loaded.of_node, strict=True)
+    assert good == sorted((node, topic) for node, topics in named for topic in topics)
+
+
 def test_the_command_makes_a_page(spark: SparkSession, tmp_path: Path) -> None:
     rows = build(make_plan("omen-zipf", {}), 1).draw(np.arange(400))
     table = stage.subscription_rows(build(make_plan("omen-zipf", {}), 1), np.arange(400))
@@ -182,8 +209,8 @@ def test_the_command_makes_a_page(spark: SparkSession, tmp_path: Path) -> None:
     [
         ("no.csv", None, "no such file"),
         ("bad.csv", b"user,item\n1,2\n", "no column 'node'"),
-        ("bad.csv", b"\xff\xfe\x00", "neither Parquet nor readable text"),
-        ("bad.csv.gz", b"not packed", "neither Parquet nor readable text"),
+        ("bad.csv", b"\xff\xfe\x00", "is not UTF-8 text"),
+        ("bad.csv.gz", b"not packed", "cannot be read"),
         ("bad.parquet", b"PAR?", "cannot be read"),
         ("empty.csv", b"node,topic\n", "no row with a node and a topic"),
         ("folder", b"", "neither .parquet files nor a folder"),

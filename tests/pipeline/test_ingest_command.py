@@ -19,6 +19,7 @@ from orbweaver.cli.sample import sample
 from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.ingest.kinds import CHOICES, KINDS
 from orbweaver.pipeline.sample.methods import METHODS
+from orbweaver.workload.subscriptions import load_subscriptions
 
 app = typer.Typer(rich_markup_mode="markdown")
 app.command("ingest")(ingest)
@@ -62,6 +63,21 @@ def test_ingest_and_sample(
     assert sorted(p.name for p in here.iterdir()) == ["all", "edges.txt", "part", "some"]
 
 
+def test_a_file_is_sampled(
+    spark: SparkSession, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{i};u{i % 40};g{i % 7}\n" for i in range(200))
+    Path("mine.csv").write_text("at;user;group\n" + rows)
+    args = ("--columns", "user,group", "--nodes", "10", "--out", "part", "--json")
+    for method in ("uniform", "bfs"):
+        call("sample", method, "mine.csv", *args)
+        report = json.loads(capsys.readouterr().out.splitlines()[-1])
+        assert report["nodes"] == 10
+        assert report["topics_are_nodes"] is False
+        assert report["tables"]["subscriptions"] >= 10
+    assert load_subscriptions(Path("part/subscriptions")).labels[0].startswith("u")
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -72,7 +88,9 @@ def test_ingest_and_sample(
         ("ingest lists edges.txt edges.txt --out x", "lists takes one file"),
         ("ingest pairs edges.txt --unit s --out x", "--unit means nothing for pairs"),
         ("sample bsf all --out x", "there is no method 'bsf': did you mean 'bfs'"),
-        ("sample bfs none --nodes 3 --seeds 1 --out x", "none: no such folder"),
+        ("sample bfs none --nodes 3 --seeds 1 --out x", "none: no such folder or file"),
+        ("sample machines edges.txt --nodes 3 --out x", "from a folder with a table 'churn'"),
+        ("sample uniform edges.txt --columns a,b --nodes 3 --out x", "no column 'a'"),
         ("sample bfs . --nodes 3 --seeds 1 --out x", "has no table 'subscriptions'"),
     ],
 )

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import msgspec
 import typer
 
-from orbweaver.cli.options import Json, Master
+from orbweaver.cli.options import Columns, Json, Master, TableHeader
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import err, out, print_json, show, table
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.records.files import check_file
+from orbweaver.workload.dialect import Reading
+from orbweaver.workload.subscriptions import SUBSCRIPTION_COLUMNS
+from orbweaver.workload.tables import told_layout
 
 if TYPE_CHECKING:
     from orbweaver.pipeline.characterise.tdi import Method
@@ -27,10 +30,12 @@ def characterise(
         Path,
         typer.Argument(
             metavar="DIR|FILE",
-            help="A CSV or Parquet file with columns node,topic, a Parquet folder, or what "
-            "`orbweaver synthesise` wrote.",
+            help="A CSV or Parquet file with columns node,topic (or say --columns), a Parquet "
+            "folder, or what `orbweaver synthesise` wrote.",
         ),
     ],
+    columns: Columns = None,
+    header: TableHeader = None,
     out_file: Annotated[
         Path | None, typer.Option("--out", help="Write an HTML page with plots here.")
     ] = None,
@@ -69,7 +74,7 @@ def characterise(
     chosen = choose_method(approximate, method)
     if out_file is not None:
         check_file(out_file)
-    found = _run(path, d, chosen, seed, master)
+    found = _run(path, Reading(columns or "", header or "auto"), d, chosen, seed, master)
     if out_file is not None:
         from orbweaver.pipeline.characterise.page import write_page
 
@@ -84,15 +89,19 @@ def characterise(
         out.print(f"The page with plots: {out_file}", soft_wrap=True)
 
 
-def _run(path: Path, d: int, method: Method | None, seed: int, master: str | None) -> Character:
+def _run(
+    path: Path, read: Reading, d: int, method: Method | None, seed: int, master: str | None
+) -> Character:
     with lab_imports():
         from orbweaver.pipeline.characterise.source import locate, read_pairs
         from orbweaver.pipeline.characterise.workload import characterise as describe
         from orbweaver.pipeline.dataset import explained_failures
-    place = locate(path)
+    source = locate(path, read)
+    if source.layout is not None and (told := told_layout(path, SUBSCRIPTION_COLUMNS, read)):
+        err.print(told, soft_wrap=True)
     spark = start_spark(master, "characterise")
     with explained_failures():
-        return describe(read_pairs(spark, place), d, method, seed)
+        return describe(read_pairs(spark, source), d, method, seed)
 
 
 def choose_method(approximate: bool | None, method: str | None) -> Method | None:
@@ -140,6 +149,6 @@ def print_character(path: Path, found: Character) -> None:
         out.print(f"nodes whose topics k friends cover, of those with 5 or more: {few}")
     if found.rejected or found.repeated:
         err.print(
-            f"left out {found.rejected:,} rows without a node or topic, "
+            f"left out {found.rejected:,} rows that cannot be read as a node and a topic, "
             f"{found.repeated:,} repeated ones"
         )

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from orbweaver.cli.options import (
     SEEDS,
+    Columns,
     HtmlPage,
     Json,
     Nodes,
@@ -18,12 +19,14 @@ from orbweaver.cli.options import (
     Seeds,
     SubscriptionsPerNode,
     SubscriptionTable,
+    TableHeader,
     Topics,
 )
 from orbweaver.cli.scenario import (
     assemble,
     parse_churn,
     parse_settings_by_overlay,
+    tell_table,
     workload_options,
 )
 from orbweaver.cli.seeds import parse_seeds
@@ -62,6 +65,8 @@ def compare(
     subscriptions_per_node: SubscriptionsPerNode = None,
     popularity: Popularity = None,
     subscriptions: SubscriptionTable = None,
+    columns: Columns = None,
+    header: TableHeader = None,
     churn: Annotated[
         str | None,
         typer.Option(
@@ -107,14 +112,15 @@ def compare(
     source = str(scenario) if scenario else "options"
     if scenario is None and warmup_ms is None:
         warmup_ms = WARMUP_MS  # overlays that find their links by gossip take longest
+    workload = workload_options(
+        nodes, topics, subscriptions_per_node, popularity, subscriptions, columns, header
+    )
     compared = [
         build_scenario(
             assemble(
                 scenario,
                 name,
-                workload=workload_options(
-                    nodes, topics, subscriptions_per_node, popularity, subscriptions
-                ),
+                workload=workload,
                 run={"warmup_ms": warmup_ms},
                 params=params[name],
             ),
@@ -124,6 +130,7 @@ def compare(
     ]
     for one in compared:
         build_params(one, find(one.overlay))  # a mistake in it is told before anything runs
+    tell_table(compared[0].workload)
     halves = {CALM: [replace(one, churn=ChurnSpec()) for one in compared]}
     if churn != "none":
         topic_count = len(make_workload(compared[0], wanted[0]).subscriptions.topics)

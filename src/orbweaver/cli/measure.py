@@ -14,6 +14,7 @@ from orbweaver.cli.reproduce import print_ledger
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.sweep import STORE, report_damaged
 from orbweaver.cli.terminal import out, print_json, show, table, this_command
+from orbweaver.core.errors import UsageError
 from orbweaver.records.files import check_file
 from orbweaver.report.ledger import judge, write_study
 from orbweaver.report.measured import read_measured
@@ -58,12 +59,16 @@ def measure(
         orbweaver measure out/store --out measured && orbweaver report measured
     """
     with lab_imports():
-        from orbweaver.pipeline.dataset import explained_failures
+        from orbweaver.pipeline.dataset import check_output, explained_failures
+        from orbweaver.pipeline.measure import TABLES
         from orbweaver.pipeline.measure import measure as stage
         from orbweaver.pipeline.progress import job_progress
         from orbweaver.pipeline.store import set_damaged_aside
+    if not store.is_dir():
+        raise UsageError(f"{store}: no such folder; 'orbweaver sweep' makes a store")
     if out_folder == MEASURED:
         out_folder.parent.mkdir(exist_ok=True)
+    check_output(out_folder, TABLES)
     moved = set_damaged_aside(store.resolve())
     report_damaged(moved, "'orbweaver sweep' runs what was in it again")
     spark = start_spark(master, "measure")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -38,9 +38,21 @@ SubscriptionTable = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR|FILE",
-        help="Your own data instead: CSV or Parquet with columns node,topic, or what "
+        help="Your own data instead: CSV or Parquet with columns node,topic (or say --columns), "
+        "commas, semicolons, tabs or spaces between the cells, or what "
         "`orbweaver ingest`, `sample` or `synthesise` wrote.",
     ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        help="Which two columns of the table are node and topic, as names or numbers: user,group "
+        "or 1,3. [default: node,topic]"
+    ),
+]
+TableHeader = Annotated[
+    Literal["auto", "yes", "no"] | None,
+    typer.Option("--header", help="Does the table begin with a header? [default: found out]"),
 ]
 Churn = Annotated[
     str | None,

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich import box
 
-from orbweaver.cli.options import Json, Master
+from orbweaver.cli.options import Columns, Json, Master, TableHeader
 from orbweaver.cli.spark import lab_imports, start_spark
-from orbweaver.cli.terminal import out, print_json, show, table
+from orbweaver.cli.terminal import err, out, print_json, show, table
+from orbweaver.workload.dialect import Reading
+from orbweaver.workload.subscriptions import SUBSCRIPTION_COLUMNS
+from orbweaver.workload.tables import told_layout
 
 MEASURES = ("topic", "node")
 
@@ -21,8 +24,13 @@ if TYPE_CHECKING:
 
 def sample(
     method: Annotated[str, typer.Argument(help="How to choose; see the list above.")],
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A dataset, as `orbweaver ingest` makes it.")
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR|FILE",
+            help="A dataset, as `orbweaver ingest` makes it, or a table node,topic (CSV or "
+            "Parquet; or say --columns).",
+        ),
     ],
     out_folder: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Where the sample goes, all or none.")
@@ -50,6 +58,8 @@ def sample(
             help="Is a topic a node's name, as in a social graph? [default: as ingested]",
         ),
     ] = None,
+    columns: Columns = None,
+    header: TableHeader = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same sample.")] = 0,
     master: Master = None,
     json: Json = False,
@@ -74,6 +84,8 @@ def sample(
 
         orbweaver sample bfs twitter --nodes 10000 --seeds 5 --out tw10k
 
+        orbweaver sample uniform my.csv --columns user,group --nodes 500 --out my500
+
         orbweaver sample seed-universe groups --seeds 250 --topics 100 --out groups100
 
         orbweaver sample machines cluster --nodes 1000 --seed 7 --out churn1000 --json
@@ -85,10 +97,13 @@ def sample(
         from orbweaver.pipeline.sample.run import sample as run
     given = {"nodes": nodes, "seeds": seeds, "topics": topics, "along": along}
     settings = build_settings(method, seed, given)
-    check(folder, out_folder, settings)
+    read = Reading(columns or "", header or "auto")
+    check(source, out_folder, settings, read)
+    if source.is_file() and (told := told_layout(source, SUBSCRIPTION_COLUMNS, read)):
+        err.print(told, soft_wrap=True)
     spark = start_spark(master, "sample")
-    with job_progress(spark, f"sampling {folder}"):
-        report = run(spark, folder, out_folder, settings, topics_are_nodes)
+    with job_progress(spark, f"sampling {source}"):
+        report = run(spark, source, out_folder, settings, topics_are_nodes, read)
     if json:
         print_json(dataclasses.asdict(report))
     else:

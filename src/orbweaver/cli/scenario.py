@@ -9,9 +9,11 @@ from typing import Any
 
 import msgspec
 
+from orbweaver.cli.terminal import err
 from orbweaver.core.errors import UsageError, nearest
-from orbweaver.workload.scenario import load_scenario
-from orbweaver.workload.tables import columns_of
+from orbweaver.workload.scenario import WorkloadSpec, load_scenario
+from orbweaver.workload.subscriptions import SUBSCRIPTION_COLUMNS
+from orbweaver.workload.tables import columns_of, table_in, told_layout
 
 
 def assemble(
@@ -42,6 +44,8 @@ def workload_options(
     subscriptions_per_node: str | None,
     popularity: str | None,
     subscriptions: Path | None,
+    columns: str | None,
+    header: str | None,
 ) -> dict[str, Any]:
     """What the options of `options` say of a scenario's workload."""
     if subscriptions is not None:
@@ -60,7 +64,18 @@ def workload_options(
         "subscriptions_per_node": subscriptions_per_node,
         "popularity": popularity,
         "file": str(subscriptions) if subscriptions else None,
+        "columns": columns,
+        "header": header,
     }
+
+
+def tell_table(workload: WorkloadSpec) -> None:
+    """Say how a table of subscriptions was understood, where there was a choice."""
+    if workload.file:
+        table = table_in(Path(workload.file), "subscriptions")
+        told = told_layout(table, SUBSCRIPTION_COLUMNS, workload.reading())
+        if told:
+            err.print(told, soft_wrap=True)
 
 
 def parse_settings(settings: list[str]) -> dict[str, Any]:

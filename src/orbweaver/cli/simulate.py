@@ -13,11 +13,13 @@ from orbweaver.cli.metrics_table import metrics_table
 from orbweaver.cli.options import (
     SEED,
     Churn,
+    Columns,
     Json,
     Nodes,
     Popularity,
     SubscriptionsPerNode,
     SubscriptionTable,
+    TableHeader,
     Topics,
 )
 from orbweaver.cli.scenario import (
@@ -25,6 +27,7 @@ from orbweaver.cli.scenario import (
     parse_churn,
     parse_latency,
     parse_settings,
+    tell_table,
     workload_options,
 )
 from orbweaver.cli.terminal import err, out, print_json, progress
@@ -55,6 +58,8 @@ def simulate(
     subscriptions_per_node: SubscriptionsPerNode = None,
     popularity: Popularity = None,
     subscriptions: SubscriptionTable = None,
+    columns: Columns = None,
+    header: TableHeader = None,
     churn: Churn = None,
     latency: Annotated[
         str | None,
@@ -97,7 +102,9 @@ def simulate(
     plain = assemble(
         scenario,
         overlay,
-        workload=workload_options(nodes, topics, subscriptions_per_node, popularity, subscriptions),
+        workload=workload_options(
+            nodes, topics, subscriptions_per_node, popularity, subscriptions, columns, header
+        ),
         churn=parse_churn(churn) if churn is not None else {},
         latency=parse_latency(latency) if latency is not None else {},
         faults={"loss": loss},
@@ -116,6 +123,7 @@ def simulate(
     if records_out is not None:
         check_records_out(records_out)
 
+    tell_table(spec.workload)
     with progress(f"simulating {spec.overlay}", 1000) as bar:
         run = run_scenario(spec, seed, lambda now, end: bar(1000 * now // max(1, end)))
     if links_out is not None:

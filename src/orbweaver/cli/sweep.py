@@ -75,6 +75,8 @@ def run_sweep(jobs: list[Job], store: Path, master: str | None, memory_gb: float
     store.parent.mkdir(parents=True, exist_ok=True)
     report_damaged(set_damaged_aside(store.resolve()), "its runs are run again")
     check_store(store.resolve())  # before Spark starts, which takes a while
+    for scenario, _ in jobs:
+        scenario.fingerprint()  # a file that it names may not be there
     spark = start_spark(master, "sweep")
     with progress("running", len(jobs), count=True) as bar, explained_failures():
         return sweep_stage(spark, jobs, store, memory_gb, done=lambda there, _: bar(there))

@@ -56,6 +56,9 @@ class Header(NamedTuple):
     """Completes the sentence "the first line ...". """
 
 
+NAMED = Header(True, "names the columns")
+
+
 class Reading(NamedTuple):
     """What a user says about a table instead of leaving it to be found out."""
 
@@ -99,7 +102,7 @@ def lay_out(lines: Sequence[str], wanted: Sequence[str], reading: Reading, path:
     if reading.header != "auto":
         header = said(reading.header)
     elif names.intersection(known):
-        header = Header(True, "names the columns")
+        header = NAMED
     else:
         header = judge_header(rows, range(len(wanted)))
     places = find_places(wanted, asked, first, header, path)

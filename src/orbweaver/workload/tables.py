@@ -21,8 +21,8 @@ from typing import Any
 from orbweaver.core.errors import LAB, UsageError
 from orbweaver.workload.dialect import (
     HEAD_LINES,
+    NAMED,
     SEPARATORS,
-    Header,
     Layout,
     Reading,
     find_places,
@@ -36,7 +36,6 @@ Row = tuple[int, tuple[str, ...]]
 """The line in the file, and the cells asked for."""
 
 AS_FOUND = Reading()
-NAMED = Header(True, "names the columns")
 
 
 def read_table(path: Path, columns: Sequence[str], read: Reading = AS_FOUND) -> Iterator[Row]:

@@ -1,7 +1,8 @@
-"""The table node,topic that somebody wants characterised, from a file or a folder."""
+"""The table node,topic that a user wants looked at, from a file or a folder."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -9,60 +10,64 @@ from pyspark.sql import functions as F
 
 from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.dataset import input_path
-from orbweaver.workload.tables import open_text
+from orbweaver.pipeline.ingest import notes
+from orbweaver.pipeline.ingest.lines import mark_lines, read_lines
+from orbweaver.pipeline.ingest.subscriptions import named_pairs
+from orbweaver.workload.dialect import NAMED, Layout, Reading, find_places, parse_columns
+from orbweaver.workload.subscriptions import SUBSCRIPTION_COLUMNS
+from orbweaver.workload.tables import AS_FOUND, first_lines, layout_of
 
-COLUMNS = ("node", "topic")
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A table that is there. Nothing but its first lines has been read."""
+
+    path: Path
+    """A Parquet file, a folder of them, or a text."""
+    read: Reading
+    layout: Layout | None = None
+    """How the text is read; none of Parquet."""
+    header: str = ""
+    """The first line of the text, if it is a header."""
 
 
-def locate(path: Path) -> Path:
-    """The Parquet folder or the file itself; a folder of tables stands for its
-    `subscriptions`. Nothing is read yet, and Spark need not run."""
+def locate(path: Path, read: Reading = AS_FOUND) -> Source:
+    """Find the table: a folder of tables stands for its `subscriptions`. Spark need not run."""
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder")
-    if not path.is_dir():
-        if not _is_parquet(path):
-            _check_header(path)
-        return path
-    for folder in (path, path / "subscriptions"):
-        if any(folder.glob("*.parquet")):
-            return folder
-    raise UsageError(f"{path} has neither .parquet files nor a folder 'subscriptions' with them")
+    if path.is_dir():
+        for folder in (path, path / "subscriptions"):
+            if any(folder.glob("*.parquet")):
+                return Source(folder, read)
+        raise UsageError(
+            f"{path} has neither .parquet files nor a folder 'subscriptions' with them"
+        )
+    if path.suffix == ".parquet":
+        return Source(path, read)
+    layout = layout_of(path, SUBSCRIPTION_COLUMNS, read)
+    header = first_lines(path)[0].strip() if layout.header.there else ""
+    return Source(path, read, layout, header)
 
 
-def read_pairs(spark: SparkSession, path: Path) -> DataFrame:
-    """All rows as text, rubbish included; `path` as `locate` gave it."""
-    place = input_path(str(path))
-    if path.is_dir() or _is_parquet(path):
-        table = spark.read.parquet(place)
-    else:
-        # Cells are cut as `workload.tables` cuts them: a quote is doubled, spaces do not count.
-        table = spark.read.csv(
-            place, header=True, escape='"', multiLine=False,
-            ignoreLeadingWhiteSpace=True, ignoreTrailingWhiteSpace=True,
-        )  # fmt: skip
-    names = {name.strip().lower(): name for name in table.columns}
-    for column in COLUMNS:
-        if column not in names:
-            raise UsageError(f"{path}: no column '{column}'; it has {', '.join(table.columns)}")
-    return table.select(*(F.col(f"`{names[c]}`").cast("string").alias(c) for c in COLUMNS))
+def read_pairs(spark: SparkSession, source: Source) -> DataFrame:
+    """All rows as text; both cells are null in a row that cannot be read."""
+    if source.layout is None:
+        table = spark.read.parquet(input_path(str(source.path)))
+        asked = parse_columns(source.read.columns, 2, source.path)
+        places = find_places(SUBSCRIPTION_COLUMNS, asked, table.columns, NAMED, source.path)
+        names = (table.columns[place].replace("`", "``") for place in places)
+        cells = (F.col(f"`{name}`").cast("string") for name in names)
+        return table.select(*(c.alias(n) for c, n in zip(cells, SUBSCRIPTION_COLUMNS, strict=True)))
+    layout = source.layout
+    lines = read_lines(spark, [str(source.path)])
+    marked = mark_lines(lines, {source.header} if source.header else (), "")
+    columns = ",".join(str(place + 1) for place in layout.places)
+    rows = named_pairs(marked, layout.separator, columns)
+    data = rows.filter(F.col("note").isNull() | ~F.col("note").isin(*notes.SKIPPED))
+    good = F.col("note").isNull()
+    return data.select(*(F.when(good, F.col(c)).alias(c) for c in SUBSCRIPTION_COLUMNS))
 
 
 def usable(pairs: DataFrame) -> DataFrame:
     """Rows with both cells filled."""
-    return pairs.where(" AND ".join(f"length(trim({column})) > 0" for column in COLUMNS))
-
-
-def _is_parquet(path: Path) -> bool:
-    return path.suffix == ".parquet"
-
-
-def _check_header(path: Path) -> None:
-    try:
-        with open_text(path) as file:
-            first = file.readline()
-    except (UnicodeDecodeError, OSError, EOFError) as error:
-        raise UsageError(f"{path} is neither Parquet nor readable text: {error}") from None
-    header = [cell.strip().strip('"').lower() for cell in first.split(",")]
-    missing = [column for column in COLUMNS if column not in header]
-    if missing:
-        raise UsageError(f"{path}, line 1: no column '{missing[0]}'; the header is node,topic")
+    return pairs.where(" AND ".join(f"length(trim({c})) > 0" for c in SUBSCRIPTION_COLUMNS))

@@ -15,7 +15,7 @@ from orbweaver.pipeline.ingest import peek
 from orbweaver.pipeline.ingest.kinds import Kind, Options, build_options, find
 from orbweaver.workload.dialect import (
     HEAD_LINES,
-    Header,
+    NAMED,
     find_places,
     find_separator,
     judge_header,
@@ -97,7 +97,7 @@ def look(spark: SparkSession, job: Job) -> Look:
         if options.header != "auto":
             header = said(options.header)
         elif not {cell.lower() for cell in rows[0]}.isdisjoint(map(str.lower, asked)):
-            header = Header(True, "names the columns")
+            header = NAMED
         else:
             header = judge_header(rows, wanted, kind.numeric)
         if asked:

@@ -14,6 +14,7 @@ from orbweaver.pipeline.ingest import notes
 from orbweaver.pipeline.ingest.kinds import Options
 from orbweaver.pipeline.ingest.lines import (
     TIME_MS_MAX,
+    WHITE,
     Plan,
     bad_topic,
     cell,
@@ -74,6 +75,7 @@ def _edges(lines: DataFrame, topics: tuple[str, ...]) -> DataFrame:
 
 def pairs(lines: DataFrame, options: Options) -> Plan:
     rows = named_pairs(lines, options.separator, options.columns)
+    rows = mark(rows, (notes.BAD_TOPIC, bad_topic(F.col("topic"))))
     found = used(rows).select("node", "topic")
     return Plan(
         entries(rows),
@@ -86,9 +88,11 @@ def named_pairs(lines: DataFrame, separator: str, columns: str = "") -> DataFram
     """Adds node and topic, the cells of two columns: the first two, or those of the numbers in
     `columns`, counted from 1."""
     of_node, of_topic = (int(number) - 1 for number in (columns or "1,2").split(","))
+    if separator == "tab":
+        # A tab at an end of the line stands beside an empty cell.
+        lines = lines.withColumn("line", F.btrim("text", F.lit(WHITE.replace("\t", ""))))
     rows = with_quoted_cells(lines, separator, 1 + max(of_node, of_topic), (of_node, of_topic))
-    rows = rows.withColumns({"node": cell(of_node), "topic": cell(of_topic)})
-    return mark(rows, (notes.BAD_TOPIC, bad_topic(F.col("topic"))))
+    return rows.withColumns({"node": cell(of_node), "topic": cell(of_topic)})
 
 
 def lists(lines: DataFrame, options: Options) -> Plan:

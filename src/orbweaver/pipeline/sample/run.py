@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.cancel import cancelled_on_failure
+from orbweaver.pipeline.characterise.source import locate, read_pairs, usable
 from orbweaver.pipeline.dataset import (
     check_output,
     conform,
@@ -23,11 +24,14 @@ from orbweaver.pipeline.dataset import (
     write_manifest,
     write_table,
 )
+from orbweaver.pipeline.ingest.lines import bad_topic
 from orbweaver.pipeline.sample.bfs import breadth_first
 from orbweaver.pipeline.sample.ccdf import degree_ccdf
 from orbweaver.pipeline.sample.draws import machines, random_topics, seed_universe, uniform
 from orbweaver.pipeline.sample.methods import Settings
 from orbweaver.pipeline.schemas import CHURN, NODES, PUBLICATIONS, SUBSCRIPTIONS
+from orbweaver.workload.dialect import Reading
+from orbweaver.workload.tables import AS_FOUND
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,10 +46,19 @@ class Report:
     ccdf: list[dict[str, Any]]
 
 
-def check(folder: Path, out: Path, settings: Settings) -> tuple[str, ...]:
-    """Mistakes that can be found without Spark; gives the tables that will be written."""
-    if not folder.is_dir():
-        raise UsageError(f"{folder}: no such folder")
+def check(folder: Path, out: Path, settings: Settings, read: Reading = AS_FOUND) -> tuple[str, ...]:
+    """Mistakes that can be found without Spark; gives the tables that will be written. A file
+    stands for a dataset with subscriptions and nothing else."""
+    if not folder.exists():
+        raise UsageError(f"{folder}: no such folder or file")
+    if folder.is_file():
+        if settings.method == "machines":
+            raise UsageError(f"{folder}: machines are sampled from a folder with a table 'churn'")
+        locate(folder, read)
+        check_output(out, ("nodes", "subscriptions"))
+        return "nodes", "subscriptions"
+    if read != AS_FOUND:
+        raise UsageError(f"{folder} is a dataset, which names its columns: leave out --columns")
     needed = "churn" if settings.method == "machines" else "subscriptions"
     if not has_table(folder, needed):
         raise UsageError(f"{folder} has no table '{needed}'; 'orbweaver ingest' makes one")
@@ -64,11 +77,13 @@ def sample(
     out: Path,
     settings: Settings,
     topics_are_nodes: bool | None = None,
+    read: Reading = AS_FOUND,
 ) -> Report:
     """Whether topics are nodes is what the dataset says unless the caller does; one that
-    does not say is taken for a social graph, which is what is searched in the papers."""
-    tables = check(folder, out, settings)
-    if topics_are_nodes is None:
+    does not say is taken for a social graph, which is what is searched in the papers. Of a
+    file they are, if half of its topics or more are names of nodes."""
+    tables = check(folder, out, settings, read)
+    if topics_are_nodes is None and folder.is_dir():
         topics_are_nodes = bool(read_manifest(folder).get("topics_are_nodes", True))
     with (
         explained_failures(),
@@ -83,8 +98,13 @@ def sample(
             written["churn"] = write_table(ordered, made, "churn")
             nodes = _flat(written["churn"])
         else:
-            source = read_table(spark, folder, "subscriptions", SUBSCRIPTIONS)
-            nodes_found, part = take(source, settings, topics_are_nodes)
+            if folder.is_file():
+                source = subscriptions_of(spark, folder, read)
+                if topics_are_nodes is None:
+                    topics_are_nodes = are_nodes(source)
+            else:
+                source = read_table(spark, folder, "subscriptions", SUBSCRIPTIONS)
+            nodes_found, part = take(source, settings, bool(topics_are_nodes))
             ordered = conform(part, SUBSCRIPTIONS).orderBy("node", "topic")
             written["subscriptions"] = write_table(ordered, made, "subscriptions")
             nodes = nodes_found if nodes_found is not None else _flat(written["subscriptions"])
@@ -103,7 +123,7 @@ def sample(
             source=str(folder),
             out=str(out),
             settings=dataclasses.asdict(settings),
-            topics_are_nodes=topics_are_nodes,
+            topics_are_nodes=bool(topics_are_nodes),
             nodes=sizes["nodes"],
             hops=hops,
             tables=sizes,
@@ -111,6 +131,18 @@ def sample(
         )
         write_manifest(made, {"made_by": "sample"} | dataclasses.asdict(report))
     return report
+
+
+def subscriptions_of(spark: SparkSession, file: Path, read: Reading) -> DataFrame:
+    """The rows of a file that can be used, each once."""
+    pairs = usable(read_pairs(spark, locate(file, read))).filter(~bad_topic(F.col("topic")))
+    return conform(pairs, SUBSCRIPTIONS).distinct()
+
+
+def are_nodes(subscriptions: DataFrame) -> bool:
+    topics = subscriptions.select(F.col("topic").alias("node")).distinct()
+    both = topics.join(subscriptions.select("node"), "node", "left_semi")
+    return 2 * both.count() >= topics.count()
 
 
 def take(
