@@ -17,7 +17,7 @@ from textual.widgets import DataTable, Sparkline, Static
 
 from orbweaver.cli.top import top
 from orbweaver.cli.top_view import Top
-from orbweaver.cli.watching import Reading, Watched, addresses
+from orbweaver.cli.watching import StatusReading, Watched, addresses
 from orbweaver.core.errors import UsageError
 from orbweaver.net.status import LinkStatus, Status, TopicStatus
 
@@ -43,10 +43,10 @@ def status(number: int, uptime: float, **counters: int) -> Status:
 class Nodes:
     """Readings by address, to be changed while they are watched. None: nobody answers."""
 
-    def __init__(self, **readings: Reading | None) -> None:
+    def __init__(self, **readings: StatusReading | None) -> None:
         self.readings = readings
 
-    def read(self, address: str) -> Reading:
+    def read(self, address: str) -> StatusReading:
         found = self.readings[address]
         if found is None:
             raise UsageError(f"no node answers at {address}")
@@ -87,8 +87,8 @@ def about(app: Top) -> str:
 
 def test_every_node_with_its_rates() -> None:
     nodes = Nodes(
-        a=Reading(status(1, 10, messages_in=100, messages_out=50, delivered=0), memory=41e6),
-        b=Reading(status(2, 10)),
+        a=StatusReading(status(1, 10, messages_in=100, messages_out=50, delivered=0), memory=41e6),
+        b=StatusReading(status(2, 10)),
     )
 
     async def test(app: Top, pilot: Pilot[None]) -> None:
@@ -98,7 +98,7 @@ def test_every_node_with_its_rates() -> None:
         assert first[7:] == ["3", "41.0 MB", "0"]
         assert row(app, "nodes", "b")[8] == "-", "memory that is not known"
         counted = {"messages_in": 120, "messages_out": 50, "delivered": 3000}
-        nodes.readings["a"] = Reading(status(1, 12, **counted))
+        nodes.readings["a"] = StatusReading(status(1, 12, **counted))
         await app.poll()
         assert row(app, "nodes", "a")[4:7] == ["10.0", "0.0", "1,500"]
         data = app.query_one("#delivered", Sparkline).data
@@ -109,7 +109,7 @@ def test_every_node_with_its_rates() -> None:
 
 
 def test_the_chosen_node_in_detail() -> None:
-    nodes = Nodes(a=Reading(status(1, 10)), b=Reading(status(2, 10)))
+    nodes = Nodes(a=StatusReading(status(1, 10)), b=StatusReading(status(2, 10)))
 
     async def test(app: Top, pilot: Pilot[None]) -> None:
         assert keys(app, "topics") == ["t/1"]
@@ -121,7 +121,7 @@ def test_the_chosen_node_in_detail() -> None:
         assert keys(app, "topics") == ["t/2"]
         assert f"{2:016x}" in about(app)
         changed = msgspec.structs.replace(status(2, 11), topics=[], links=[])
-        nodes.readings["b"] = Reading(changed)
+        nodes.readings["b"] = StatusReading(changed)
         await app.poll()
         assert keys(app, "topics") == keys(app, "links") == []
         assert table(app, "nodes").cursor_row == 1, "reading leaves the choice as it was"
@@ -131,8 +131,8 @@ def test_the_chosen_node_in_detail() -> None:
 
 def test_trouble_stands_out() -> None:
     nodes = Nodes(
-        a=Reading(status(1, 10, delivered=7, bad_frames=2, missed=0)),
-        b=Reading(status(2, 10, delivered=7)),
+        a=StatusReading(status(1, 10, delivered=7, bad_frames=2, missed=0)),
+        b=StatusReading(status(2, 10, delivered=7)),
     )
 
     async def test(app: Top, pilot: Pilot[None]) -> None:
@@ -144,7 +144,7 @@ def test_trouble_stands_out() -> None:
         assert cell("nodes", "a", "trouble") == ("2", "yellow")
         assert cell("nodes", "b", "trouble") == ("0", "")
         counted = {"delivered": 7, "bad_frames": 2, "missed": 5}
-        nodes.readings["a"] = Reading(status(1, 11, **counted))
+        nodes.readings["a"] = StatusReading(status(1, 11, **counted))
         await app.poll()
         assert cell("nodes", "a", "trouble") == ("7", "bold red")
         assert cell("trouble", "bad_frames", "counter") == ("bad_frames", "yellow")
@@ -155,7 +155,7 @@ def test_trouble_stands_out() -> None:
 
 
 def test_a_node_that_goes_away_and_comes_back() -> None:
-    nodes = Nodes(a=Reading(status(1, 10, delivered=900)), b=None)
+    nodes = Nodes(a=StatusReading(status(1, 10, delivered=900)), b=None)
 
     async def test(app: Top, pilot: Pilot[None]) -> None:
         assert row(app, "nodes", "b") == ["b", *["-"] * 8, "no answer"]
@@ -164,8 +164,8 @@ def test_a_node_that_goes_away_and_comes_back() -> None:
         assert row(app, "nodes", "a") == ["a", f"{1:016x}", *["-"] * 7, "no answer"]
         assert about(app) == "no node answers at a"
         assert keys(app, "topics") == ["t/1"], "what was known last stays to be read"
-        nodes.readings["a"] = Reading(status(1, 1, delivered=4))
-        nodes.readings["b"] = Reading(status(2, 1))
+        nodes.readings["a"] = StatusReading(status(1, 1, delivered=4))
+        nodes.readings["b"] = StatusReading(status(2, 1))
         await app.poll()
         assert row(app, "nodes", "a")[4:7] == ["-", "-", "-"], "counts began anew"
         assert row(app, "nodes", "b")[1] == f"{2:016x}"
@@ -175,10 +175,10 @@ def test_a_node_that_goes_away_and_comes_back() -> None:
 
 def test_a_node_that_does_not_answer_holds_nobody_up() -> None:
     stuck = threading.Event()
-    nodes = Nodes(a=Reading(status(1, 10)), b=Reading(status(2, 10)))
+    nodes = Nodes(a=StatusReading(status(1, 10)), b=StatusReading(status(2, 10)))
     asked: list[str] = []
 
-    def read(address: str) -> Reading:
+    def read(address: str) -> StatusReading:
         asked.append(address)
         if address == "a":
             stuck.wait(60)
@@ -202,9 +202,9 @@ def test_a_node_that_does_not_answer_holds_nobody_up() -> None:
 def test_readings_are_taken_again_and_again() -> None:
     asked: list[str] = []
 
-    def read(address: str) -> Reading:
+    def read(address: str) -> StatusReading:
         asked.append(address)
-        return Reading(status(1, len(asked)))
+        return StatusReading(status(1, len(asked)))
 
     async def main() -> None:
         app = Top(["a"], read, interval=0.01)
@@ -222,20 +222,20 @@ def test_q_quits() -> None:
         await pilot.pause()
         assert not app.is_running
 
-    watch(Nodes(a=Reading(status(1, 10))), test)
+    watch(Nodes(a=StatusReading(status(1, 10))), test)
 
 
 def test_readings_that_come_in_on_the_way_out_are_no_accident() -> None:
-    nodes = Nodes(a=Reading(status(1, 10)))
+    nodes = Nodes(a=StatusReading(status(1, 10)))
 
     async def test(app: Top, pilot: Pilot[None]) -> None:
         await app.query_one("#about").remove()
-        nodes.readings["a"] = Reading(status(1, 12))
+        nodes.readings["a"] = StatusReading(status(1, 12))
         await app.poll()
         assert app.nodes["a"].now == nodes.readings["a"]
         await pilot.press("q")
         await pilot.pause()
-        nodes.readings["a"] = Reading(status(1, 13))
+        nodes.readings["a"] = StatusReading(status(1, 13))
         await app.poll()
 
     watch(nodes, test)
@@ -243,10 +243,10 @@ def test_readings_that_come_in_on_the_way_out_are_no_accident() -> None:
 
 def test_another_node_at_the_same_address_has_no_rate_yet() -> None:
     node = Watched("a")
-    node.took(Reading(status(1, 10, delivered=10)))
-    node.took(Reading(status(1, 20, delivered=60)))
+    node.took(StatusReading(status(1, 10, delivered=10)))
+    node.took(StatusReading(status(1, 20, delivered=60)))
     assert node.rate("delivered") == 5
-    node.took(Reading(status(2, 30, delivered=70)))
+    node.took(StatusReading(status(2, 30, delivered=70)))
     assert node.rate("delivered") is None
     assert list(node.delivered) == [0, 5, 0]
 

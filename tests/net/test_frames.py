@@ -15,7 +15,7 @@ from orbweaver.net.frames import (
     Bye,
     FrameReader,
     Position,
-    Wanted,
+    WantedTopic,
     control_frame,
     messages_header,
     read_control,
@@ -54,7 +54,7 @@ def test_a_large_frame_in_small_pieces_is_not_copied_for_each():
 
 
 def test_control_survives_the_wire():
-    message = Ask((Wanted("news", 5, (Position(3, 4, (0, 2, 5)),)),))
+    message = Ask((WantedTopic("news", 5, (Position(3, 4, (0, 2, 5)),)),))
     [(kind, body)] = read(FrameReader(1000), control_frame(message))
     assert kind == CONTROL
     assert read_control(body) == message

@@ -16,7 +16,7 @@ from orbweaver.gossip.dissemination import Dissemination, Push
 from orbweaver.gossip.flood import Notice, Pulled
 from orbweaver.net.answers import ASK_S_MIN
 from orbweaver.net.connection import KEPT_SEALS_MAX, STRIKES_MAX
-from orbweaver.net.frames import Answer, Ask, Hello, Ping, Pong, Position, Seals, Sums, Wanted
+from orbweaver.net.frames import Answer, Ask, Hello, Ping, Pong, Position, Seals, Sums, WantedTopic
 from orbweaver.net.gate import AGE_MS_MAX, HOPS_MAX
 from orbweaver.net.identity import Identity
 from orbweaver.net.seals import SealBody, SealChecker
@@ -332,21 +332,21 @@ def test_one_peer_cannot_push_what_others_brought_out_of_the_window(overlay: str
 def huge_ask(kind: str) -> Ask:
     have = tuple(Position(NodeId(n), n, (0, 2**63 - 1, -5)) for n in range(20_000))
     if kind == "one topic, many streams":
-        return Ask((Wanted("news", 2**63 - 1, have),))
+        return Ask((WantedTopic("news", 2**63 - 1, have),))
     if kind == "the same topic many times":
-        return Ask(tuple(Wanted("news", 2**63 - 1, ()) for _ in range(50_000)))
+        return Ask(tuple(WantedTopic("news", 2**63 - 1, ()) for _ in range(50_000)))
     if kind == "many topics":
-        return Ask(tuple(Wanted(f"topic {n}", -1, ()) for n in range(50_000)))
+        return Ask(tuple(WantedTopic(f"topic {n}", -1, ()) for n in range(50_000)))
     if kind == "sums without end":
         ranges = tuple((n, n + 1) for n in range(20_000))
         return Ask((), -(2**63), tuple(Sums("news", 9**9, ranges, ((1,),) * 20_000) for _ in "ab"))
     if kind == "absurd ranges":
         ranges = ((5, 5), (9, -9), (0, 2**63), (0, 16), (8, 99))
         sums = Sums("news", -1, ranges, ((), (2**64 - 1,), (-1,) * 99, (), ()))
-        return Ask((Wanted("news", 2**63 - 1, (), ranges),), 2**64 - 1, (sums,))
+        return Ask((WantedTopic("news", 2**63 - 1, (), ranges),), 2**64 - 1, (sums,))
     assert kind == "absurd edges"
     edges = ((), (-1,), (2**64 - 1, 0, -(2**63)), tuple(range(1000, 0, -1)))
-    return Ask((Wanted("news", -(2**63), tuple(Position(NodeId(-1), -1, e) for e in edges)),))
+    return Ask((WantedTopic("news", -(2**63), tuple(Position(NodeId(-1), -1, e) for e in edges)),))
 
 
 @pytest.mark.parametrize(
@@ -389,7 +389,7 @@ def test_questions_of_somebody_who_does_not_read() -> None:
             await attacker.stop_reading()
             with Growth() as growth:
                 for _ in range(20):
-                    attacker.control(Ask((Wanted("news", 2**63 - 1, ()),)))
+                    attacker.control(Ask((WantedTopic("news", 2**63 - 1, ()),)))
                     await asyncio.sleep(0.05)
                 await ring.check()
             assert growth.bytes < 20 * MB

@@ -9,14 +9,14 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from orbweaver.pipeline.ingest.job import prepare
-from orbweaver.pipeline.ingest.run import Report, ingest
+from orbweaver.pipeline.ingest.run import IngestReport, ingest
 
 Rows = list[tuple[Any, ...]]
 
 
 def run(
     spark: SparkSession, folder: Path, kind: str, *files: Path, **options: str
-) -> tuple[Report, dict[str, Rows]]:
+) -> tuple[IngestReport, dict[str, Rows]]:
     out = folder / "out"
     report = ingest(spark, prepare(kind, [str(file) for file in files], out, options))
     return report, {name: rows(out / name) for name in report.tables}
@@ -28,6 +28,6 @@ def rows(table: Path) -> Rows:
     return list(zip(*(column.to_pylist() for column in read.columns), strict=True))
 
 
-def counts(report: Report) -> dict[str, int]:
+def counts(report: IngestReport) -> dict[str, int]:
     """Everything that was not simply used, by reason."""
     return report.merged | report.skipped | report.dropped | report.rejected

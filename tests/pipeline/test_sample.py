@@ -16,7 +16,7 @@ from orbweaver.pipeline.sample.bfs import breadth_first
 from orbweaver.pipeline.sample.ccdf import degree_ccdf
 from orbweaver.pipeline.sample.choice import choose
 from orbweaver.pipeline.sample.draws import machines, random_topics, seed_universe, uniform
-from orbweaver.pipeline.sample.methods import Settings, build_settings
+from orbweaver.pipeline.sample.methods import SampleSettings, build_settings
 from orbweaver.pipeline.sample.run import induced, sample
 from orbweaver.pipeline.schemas import CHURN, PUBLICATIONS, SUBSCRIPTIONS
 from tests.pipeline.ingest_runs import rows
@@ -45,7 +45,7 @@ def pairs_of(rows: DataFrame) -> Pairs:
 @pytest.mark.parametrize("along", ["followed", "followers", "both"])
 def test_a_search_grows_along_the_graph(spark: SparkSession, along: str) -> None:
     pairs = graph(300, 3)
-    settings = Settings("bfs", nodes=120, seeds=3, along=along, seed=5)
+    settings = SampleSettings("bfs", nodes=120, seeds=3, along=along, seed=5)
     found = breadth_first(table(spark, pairs), settings, topics_are_nodes=True).collect()
     hops = {row["node"]: row["hop"] for row in found}
     assert len(hops) == len(found) == 120
@@ -67,13 +67,13 @@ def test_a_search_grows_along_the_graph(spark: SparkSession, along: str) -> None
 
 def test_a_search_does_not_depend_on_partitions(spark: SparkSession) -> None:
     source = table(spark, graph(200, 4))
-    settings = Settings("bfs", nodes=60, seeds=2, seed=1)
+    settings = SampleSettings("bfs", nodes=60, seeds=2, seed=1)
     runs = [
         {tuple(row) for row in breadth_first(source.repartition(n), settings, True).collect()}
         for n in PARTITIONS
     ]
     assert runs[0] == runs[1]
-    other = breadth_first(source, Settings("bfs", nodes=60, seeds=2, seed=2), True)
+    other = breadth_first(source, SampleSettings("bfs", nodes=60, seeds=2, seed=2), True)
     assert {tuple(row) for row in other.collect()} != runs[0]
 
 
@@ -82,16 +82,16 @@ def test_a_search_goes_on_elsewhere(spark: SparkSession, monkeypatch: pytest.Mon
     monkeypatch.setattr(bfs, "LAYERS_MAX", 2)
     pairs = {(f"{i}{a}", f"{i}{b}") for i in range(10) for a in "abcd" for b in "abcd" if a != b}
     source = table(spark, pairs)
-    found = breadth_first(source, Settings("bfs", nodes=30, seeds=1), True).collect()
+    found = breadth_first(source, SampleSettings("bfs", nodes=30, seeds=1), True).collect()
     assert len({row["node"] for row in found}) == len(found) == 30
     with pytest.raises(UsageError, match="50 nodes are wanted and there are 40"):
-        breadth_first(source, Settings("bfs", nodes=50, seeds=1), True)
+        breadth_first(source, SampleSettings("bfs", nodes=50, seeds=1), True)
 
 
 def test_a_search_through_shared_topics(spark: SparkSession) -> None:
     """A group named like a node is not that node."""
     chain = {(str(i), f"{i + d}") for i in range(20) for d in (0, 1)}
-    settings = Settings("bfs", nodes=5, seeds=1, seed=3)
+    settings = SampleSettings("bfs", nodes=5, seeds=1, seed=3)
     nodes = breadth_first(table(spark, chain), settings, topics_are_nodes=False)
     hops = {int(row["node"]): row["hop"] for row in nodes.collect()}
     (start,) = (node for node, hop in hops.items() if hop == 0)
@@ -112,7 +112,7 @@ def test_all_relations_inside_and_none_outside(spark: SparkSession) -> None:
 def test_seed_universe(spark: SparkSession) -> None:
     pairs = {(f"u{a}", f"t{b}") for a, b in graph(300, 5)}
     source = table(spark, pairs)
-    settings = Settings("seed-universe", seeds=12, topics=6, seed=4)
+    settings = SampleSettings("seed-universe", seeds=12, topics=6, seed=4)
     found = [pairs_of(seed_universe(source.repartition(n), settings, False)) for n in PARTITIONS]
     assert found[0] == found[1]
     chosen = choose(source.select("topic").distinct(), 12, 4, "seeds").collect()
@@ -129,13 +129,13 @@ def test_seed_universe(spark: SparkSession) -> None:
 
 def test_publishers_of_a_social_universe_are_in_it(spark: SparkSession) -> None:
     pairs = graph(200, 3)
-    settings = Settings("seed-universe", seeds=5, topics=8, seed=4)
+    settings = SampleSettings("seed-universe", seeds=5, topics=8, seed=4)
     found = pairs_of(seed_universe(table(spark, pairs), settings, topics_are_nodes=True))
     chosen = choose(table(spark, pairs).select("topic").distinct(), 5, 4, "seeds").collect()
     seeds = {row["topic"] for row in chosen}
     universe = {node for node, topic in pairs if topic in seeds}
     assert {topic for _, topic in found} <= universe
-    limited = Settings("seed-universe", nodes=10, seeds=5, topics=8, seed=4)
+    limited = SampleSettings("seed-universe", nodes=10, seeds=5, topics=8, seed=4)
     kept = pairs_of(seed_universe(table(spark, pairs), limited, topics_are_nodes=True))
     assert len({node for node, _ in kept}) <= 10
 
@@ -144,17 +144,19 @@ def test_random_topics_and_uniform_nodes(spark: SparkSession) -> None:
     pairs = graph(200, 4)
     source = table(spark, pairs)
     by_topic = [
-        pairs_of(random_topics(source.repartition(n), Settings("random-topics", topics=20, seed=9)))
+        pairs_of(
+            random_topics(source.repartition(n), SampleSettings("random-topics", topics=20, seed=9))
+        )
         for n in PARTITIONS
     ]
     assert by_topic[0] == by_topic[1]
     topics = {topic for _, topic in by_topic[0]}
     assert len(topics) == 20
     assert by_topic[0] == {(a, b) for a, b in pairs if b in topics}
-    limited = Settings("random-topics", nodes=7, topics=20, seed=9)
+    limited = SampleSettings("random-topics", nodes=7, topics=20, seed=9)
     assert len({node for node, _ in pairs_of(random_topics(source, limited))}) == 7
     by_node = [
-        pairs_of(uniform(source.repartition(n), Settings("uniform", nodes=30, seed=9)))
+        pairs_of(uniform(source.repartition(n), SampleSettings("uniform", nodes=30, seed=9)))
         for n in PARTITIONS
     ]
     assert by_node[0] == by_node[1]
@@ -175,7 +177,7 @@ def test_machines_are_those_of_the_start(spark: SparkSession) -> None:
     late = [(5, f"late{i}", "join") for i in range(10)]
     leaves = [(9, f"m{i}", "leave") for i in range(10)]
     churn = spark.createDataFrame(early + late + leaves, CHURN)
-    kept = machines(churn, Settings("machines", nodes=4, seed=1)).collect()
+    kept = machines(churn, SampleSettings("machines", nodes=4, seed=1)).collect()
     nodes = {row["node"] for row in kept}
     assert len(nodes) == 4
     assert all(node.startswith("m") for node in nodes)
@@ -202,7 +204,7 @@ def test_a_dataset_is_sampled(spark: SparkSession, tmp_path: Path, topics_are_no
     events = [(i, a, b) for i, (a, b) in enumerate(sorted(pairs))]
     spark.createDataFrame(events, PUBLICATIONS).write.parquet(str(source / "publications"))
     write_manifest(source, {"topics_are_nodes": topics_are_nodes})
-    settings = Settings("bfs", nodes=30, seeds=2, seed=3)
+    settings = SampleSettings("bfs", nodes=30, seeds=2, seed=3)
     report = sample(spark, source, tmp_path / "out", settings)
     nodes = {node for node, _ in rows(tmp_path / "out" / "nodes")}
     assert report.nodes == len(nodes) == 30
@@ -235,7 +237,7 @@ def test_bad_settings(name: str, given: dict[str, int | str], message: str) -> N
 
 
 def test_bad_datasets(spark: SparkSession, tmp_path: Path) -> None:
-    settings = Settings("uniform", nodes=5)
+    settings = SampleSettings("uniform", nodes=5)
     out = tmp_path / "out"
     with pytest.raises(UsageError, match="none: no such folder"):
         sample(spark, tmp_path / "none", out, settings)

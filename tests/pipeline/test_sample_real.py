@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from orbweaver.pipeline.sample.methods import Settings
+from orbweaver.pipeline.sample.methods import SampleSettings
 from orbweaver.pipeline.sample.run import sample
 from tests.pipeline.ingest_runs import rows, run
 from tests.pipeline.real_traces import FOLDER, needs_traces
@@ -18,7 +18,7 @@ def test_a_thousand_users(spark: SparkSession, tmp_path: Path) -> None:
     """OMen 6.1: 1K nodes, which are 1K topics, and all relations among them."""
     file = FOLDER / "social/twitter_followers_bofa_careers.csv.gz"
     run(spark, tmp_path, "directed-edges", file, direction="followed-first")
-    settings = Settings("bfs", nodes=1000, seeds=5, along="both", seed=1)
+    settings = SampleSettings("bfs", nodes=1000, seeds=5, along="both", seed=1)
     report = sample(spark, tmp_path / "out", tmp_path / "sample", settings)
     assert report.nodes == 1000
     nodes = {node for node, _ in rows(tmp_path / "sample" / "nodes")}
@@ -35,7 +35,7 @@ def test_a_thousand_users(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_machines_of_a_cluster(spark: SparkSession, tmp_path: Path) -> None:
     run(spark, tmp_path, "machine-events", FOLDER / "churn/google2011_machine_events.csv.gz")
-    settings = Settings("machines", nodes=1000, seed=1)
+    settings = SampleSettings("machines", nodes=1000, seed=1)
     report = sample(spark, tmp_path / "out", tmp_path / "sample", settings)
     assert report.nodes == 1000
     churn = rows(tmp_path / "sample" / "churn")

@@ -18,7 +18,7 @@ from orbweaver.records.facts import (
     Delivered,
     Joined,
     Left,
-    Missing,
+    LostLines,
     Noted,
     Published,
     Sent,
@@ -145,7 +145,7 @@ def test_a_full_disk_costs_lines_and_not_the_node(
     good = [line for line in recorder.path.read_bytes().splitlines() if line.endswith(b"}")]
     assert [decode_fact(line) for line in good] == [
         Joined(BORN, NodeId(1)),
-        Missing(BORN, 4),
+        LostLines(BORN, 4),
         Delivered(BORN, NAME, 1),
     ]
     assert told == ["No space left on device"]

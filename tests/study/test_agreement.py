@@ -13,7 +13,13 @@ from orbweaver.overlays.catalog import find
 from orbweaver.records import Records
 from orbweaver.records.gather import Gathered
 from orbweaver.testing.agreement.deployed import Deployed
-from orbweaver.testing.agreement.figures import FIGURES, Comparison, Figure, compare, figures
+from orbweaver.testing.agreement.figures import (
+    FIGURES,
+    ComparedFigure,
+    Comparison,
+    compare,
+    figures,
+)
 from orbweaver.testing.agreement.play import Play, make_play, simulated
 from orbweaver.testing.paced_loop import PacedLoop
 from orbweaver.workload.scenario import (
@@ -95,19 +101,19 @@ def test_chance_differs_and_what_is_around_does_not(play: Play) -> None:
 @pytest.mark.parametrize(
     ("figure", "there", "agree"),
     [
-        (Figure("share", 2, 0.10, 0.0, ""), 10.9, True),
-        (Figure("share", 2, 0.10, 0.0, ""), 11.1, False),
-        (Figure("share", 2, 0.10, 0.0, ""), 8.9, False),
-        (Figure("at least", 2, 0.0, 0.5, ""), 10.4, True),
-        (Figure("at least", 2, 0.0, 0.5, ""), 10.6, False),
+        (ComparedFigure("share", 2, 0.10, 0.0, ""), 10.9, True),
+        (ComparedFigure("share", 2, 0.10, 0.0, ""), 11.1, False),
+        (ComparedFigure("share", 2, 0.10, 0.0, ""), 8.9, False),
+        (ComparedFigure("at least", 2, 0.0, 0.5, ""), 10.4, True),
+        (ComparedFigure("at least", 2, 0.0, 0.5, ""), 10.6, False),
     ],
 )
-def test_bands(figure: Figure, there: float, agree: bool) -> None:
+def test_bands(figure: ComparedFigure, there: float, agree: bool) -> None:
     assert Comparison(figure, [10.0, 10.0], [there]).agree is agree
 
 
 def test_the_spread_of_the_simulator_widens_the_band() -> None:
-    figure = Figure("spread", 2, 0.01, 0.0, "")
+    figure = ComparedFigure("spread", 2, 0.01, 0.0, "")
     found = Comparison(figure, [8.0, 10.0, 12.0], [13.9, 13.9])
     assert found.spread == pytest.approx(2.0)
     assert found.agree

@@ -15,7 +15,7 @@ from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import out, print_json, show, table
 
 if TYPE_CHECKING:
-    from orbweaver.pipeline.ingest.run import Report
+    from orbweaver.pipeline.ingest.run import IngestReport
 
 
 DECISIONS_MAX = 10
@@ -133,7 +133,7 @@ def ingest(
         print_report(report)
 
 
-def print_report(report: Report) -> None:
+def print_report(report: IngestReport) -> None:
     names = report.files[0] if len(report.files) == 1 else f"{len(report.files)} files"
     out.print(f"{report.kind} from {names}, to {report.out}", soft_wrap=True)
     for decision in report.first_lines[:DECISIONS_MAX]:

@@ -8,7 +8,7 @@ from orbweaver.cli.loops import run
 from orbweaver.core.errors import UsageError
 from orbweaver.net.logs import configure_logs
 from orbweaver.net.swarm.member import live
-from orbweaver.net.swarm.words import decode_plan
+from orbweaver.net.swarm.messages import decode_plan
 from orbweaver.overlays.catalog import find
 
 

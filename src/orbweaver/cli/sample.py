@@ -19,7 +19,7 @@ from orbweaver.workload.tables import told_layout
 MEASURES = ("topic", "node")
 
 if TYPE_CHECKING:
-    from orbweaver.pipeline.sample.run import Report
+    from orbweaver.pipeline.sample.run import SampleReport
 
 
 def sample(
@@ -110,7 +110,7 @@ def sample(
         print_report(report)
 
 
-def print_report(report: Report) -> None:
+def print_report(report: SampleReport) -> None:
     settings = report.settings
     out.print(
         f"{settings['method']} of {report.source}, seed {settings['seed']}, to {report.out}",

@@ -25,8 +25,8 @@ from orbweaver.cli.terminal import err, out, print_json
 from orbweaver.core.errors import UsageError
 from orbweaver.net.opening import open_params
 from orbweaver.net.swarm.conductor import Swarm
-from orbweaver.net.swarm.ledger import Summary
-from orbweaver.net.swarm.words import Plan
+from orbweaver.net.swarm.messages import MemberPlan
+from orbweaver.net.swarm.totals import Summary
 from orbweaver.overlays.catalog import find
 from orbweaver.workload.subscriptions import make_model, synthesise
 
@@ -76,7 +76,7 @@ def swarm(
     )
     plain = msgspec.to_builtins(settings)
     plans = [
-        Plan(plain, wanted, rate / nodes, seed * NODES_MAX + i, uvloop)
+        MemberPlan(plain, wanted, rate / nodes, seed * NODES_MAX + i, uvloop)
         for i, wanted in enumerate(drawn.of_node)
     ]
     folder = _folder(out_folder)
@@ -101,7 +101,7 @@ def swarm(
         raise typer.Exit(1)
 
 
-async def _swarm(plans: list[Plan], folder: Path, seconds: float | None) -> Summary:
+async def _swarm(plans: list[MemberPlan], folder: Path, seconds: float | None) -> Summary:
     async with Swarm(COMMAND, plans, folder) as swarm:
         showing = asyncio.create_task(_show(swarm))
         try:
@@ -109,9 +109,9 @@ async def _swarm(plans: list[Plan], folder: Path, seconds: float | None) -> Summ
         finally:
             showing.cancel()
             await asyncio.gather(showing, return_exceptions=True)
-        found = trouble(swarm.ledger.counters())
+        found = trouble(swarm.totals.counters())
         overlay = plans[0].settings["overlay"]
-        return swarm.ledger.summary(overlay, swarm.seconds, found, swarm.children.lost())
+        return swarm.totals.summary(overlay, swarm.seconds, found, swarm.children.lost())
 
 
 async def _phases(swarm: Swarm, seconds: float | None) -> None:

@@ -10,13 +10,13 @@ from rich.text import Text
 from orbweaver.cli.reading import printable, size, trouble
 from orbweaver.cli.terminal import show, table
 from orbweaver.net.swarm.conductor import Swarm
-from orbweaver.net.swarm.ledger import Summary
+from orbweaver.net.swarm.totals import Summary
 
 
 def moving(swarm: Swarm) -> Table:
-    ledger, plans = swarm.ledger, swarm.plans
+    totals, plans = swarm.totals, swarm.plans
     now = time.monotonic()
-    links = ledger.links() or [0]
+    links = totals.links() or [0]
     title = f"{swarm.state}, {now - swarm.begun_at:.0f} s  "
     grid = Table(title=title, title_justify="left", show_header=False, min_width=48)
     grid.add_column(style="dim", no_wrap=True)
@@ -25,13 +25,13 @@ def moving(swarm: Swarm) -> Table:
     grid.add_row("nodes up", Text(f"{up} of {len(plans)}", "" if up == len(plans) else "yellow"))
     mean = sum(links) / len(links)
     grid.add_row("links of a node", f"{mean:.1f}  (from {min(links)} to {max(links)})")
-    grid.add_row("published", f"{ledger.published:,}")
-    grid.add_row("delivered", f"{ledger.delivered:,}  ({ledger.rate(now):,.0f}/s)")
-    grid.add_row("on their way, or missing", f"{ledger.missing:,}")
-    grid.add_row("latency, median", _ms(ledger.latency(0.5)))
-    grid.add_row("latency, 99 %", _ms(ledger.latency(0.99)))
-    grid.add_row("messages queued", f"{ledger.queued():,}")
-    found = trouble(ledger.counters())
+    grid.add_row("published", f"{totals.published:,}")
+    grid.add_row("delivered", f"{totals.delivered:,}  ({totals.rate(now):,.0f}/s)")
+    grid.add_row("on their way, or missing", f"{totals.missing:,}")
+    grid.add_row("latency, median", _ms(totals.latency(0.5)))
+    grid.add_row("latency, 99 %", _ms(totals.latency(0.99)))
+    grid.add_row("messages queued", f"{totals.queued():,}")
+    found = trouble(totals.counters())
     said = ", ".join(f"{name} {count:,}" for name, count in found.items())
     grid.add_row("trouble", Text(said or "none", "yellow" if said else ""))
     return grid

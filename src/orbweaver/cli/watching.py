@@ -15,35 +15,35 @@ HISTORY = 120
 
 
 @dataclass(frozen=True)
-class Reading:
+class StatusReading:
     status: Status
     memory: float | None = None
 
 
-Read = Callable[[str], Reading]
+Read = Callable[[str], StatusReading]
 """From an admin address. A `UsageError` if nobody answers."""
 
 
-def read(address: str) -> Reading:
+def read(address: str) -> StatusReading:
     status = read_status(address)
     try:
-        return Reading(status, read_memory(address))
+        return StatusReading(status, read_memory(address))
     except UsageError:
-        return Reading(status)
+        return StatusReading(status)
 
 
 @dataclass
 class Watched:
     address: str
-    now: Reading | None = None
-    before: Reading | None = None
+    now: StatusReading | None = None
+    before: StatusReading | None = None
     """The reading before, of the same life of the node: counts begin anew when it restarts."""
     error: str = ""
     """Why the last attempt gave nothing. The last reading is kept."""
     delivered: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY))
     """Rates, the newest last."""
 
-    def took(self, reading: Reading) -> None:
+    def took(self, reading: StatusReading) -> None:
         last = self.now
         same = last is not None and (
             last.status.id == reading.status.id and last.status.uptime_s < reading.status.uptime_s

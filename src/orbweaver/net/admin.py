@@ -26,7 +26,7 @@ import structlog
 
 from orbweaver.core.errors import UsageError
 from orbweaver.net.counters import Counters
-from orbweaver.net.request import Refused, Request, read_request, refusal, response, send
+from orbweaver.net.request import HttpError, Request, read_request, refusal, response, send
 from orbweaver.net.scrape import CONTENT_TYPE, Metrics
 from orbweaver.net.status import ADMIN_HOST, ADMIN_PORT, Status
 
@@ -132,22 +132,22 @@ class Admin:
             return self._page(request)
         except TimeoutError:
             return refusal(HTTPStatus.REQUEST_TIMEOUT)
-        except Refused as refused:
-            return refusal(refused.status)
+        except HttpError as error:
+            return refusal(error.status)
 
     def _page(self, request: Request) -> bytes:
         if not all(self._is_us(host) for host in request.hosts):
-            raise Refused(HTTPStatus.FORBIDDEN)
+            raise HttpError(HTTPStatus.FORBIDDEN)
         if request.method != "GET":
-            raise Refused(HTTPStatus.METHOD_NOT_ALLOWED)
+            raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED)
         if request.path not in self._pages:
-            raise Refused(HTTPStatus.NOT_FOUND)
+            raise HttpError(HTTPStatus.NOT_FOUND)
         kind, make = self._pages[request.path]
         try:
             return response(HTTPStatus.OK, kind, make())
         except Exception:  # a page less, not a node less
             log.exception("admin page failed", page=request.path)
-            raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR) from None
+            raise HttpError(HTTPStatus.INTERNAL_SERVER_ERROR) from None
 
     def _is_us(self, host: str) -> bool:
         if not self._local:

@@ -41,7 +41,7 @@ from orbweaver.net.frames import (
     Elsewhere,
     Position,
     Sums,
-    Wanted,
+    WantedTopic,
 )
 from orbweaver.net.host import Host
 from orbweaver.net.ways import Ways
@@ -159,7 +159,7 @@ class CatchUp:
         """Ask for ranges of topics: tell what we have of those with few streams, and the sums of
         the others."""
         assert connection.peer is not None
-        wanted: list[Wanted] = []
+        wanted: list[WantedTopic] = []
         sums: list[Sums] = []
         room, ranges_room = POSITIONS_MAX, RANGES_MAX
         for topic, own in ranges.items():
@@ -176,7 +176,7 @@ class CatchUp:
                     have += positions
             age_ms_max = self._host.now() - self._since[topic] + AGE_SLACK_MS
             if listed:
-                wanted.append(Wanted(topic, age_ms_max, tuple(have), tuple(listed)))
+                wanted.append(WantedTopic(topic, age_ms_max, tuple(have), tuple(listed)))
             if summed:
                 kept = self._log.kept(topic, FRESH_MS, age_ms_max, self._host.now())
                 parts = sums_of(salt, summed, kept)

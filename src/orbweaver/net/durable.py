@@ -25,7 +25,7 @@ import msgspec
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Event, Seal, StreamId
 from orbweaver.net.database import explained, open_database, transaction
-from orbweaver.net.eventlog import EVENT_COST, Entry, EventLog, Known
+from orbweaver.net.eventlog import EVENT_COST, Entry, EventLog, KnownStream
 
 # What is read back: a damaged file may hold anything.
 _EventRow = tuple[int, str, int, int, int, int, bytes | None, bytes]
@@ -192,7 +192,7 @@ class DurableLog(EventLog):
         self._written = self._number
         self.expire(now)
 
-    def _recall(self, key: StreamId, number: int, last_ms: int) -> Known:
+    def _recall(self, key: StreamId, number: int, last_ms: int) -> KnownStream:
         known = self._streams.get(key) or self._remember(key, 0)
         self._number = max(self._number, number)
         known.number = max(known.number, number)

@@ -55,14 +55,14 @@ class Window:
         """By their numbers, in the order of arrival."""
         self.held: dict[Holder, int] = {}
         """How many of them are whose."""
-        self.streams: dict[StreamId, Known] = {}
+        self.streams: dict[StreamId, KnownStream] = {}
 
 
 Entry = tuple[int, int, Event, Window, int, Holder]
 """(number, published at, event, its topic's window, bytes counted for it, its holder)"""
 
 
-class Known(Seen):
+class KnownStream(Seen):
     """What has been seen of a stream, and when last."""
 
     __slots__ = ("last_ms", "number", "sealed_ms", "window")
@@ -115,7 +115,7 @@ class EventLog:
         of them. Seals of our own that are still open have no name yet, and are free."""
         self._windows: dict[Topic, Window] = {}
         self._order: deque[Entry] = deque()
-        self._streams: OrderedDict[StreamId, Known] = OrderedDict()
+        self._streams: OrderedDict[StreamId, KnownStream] = OrderedDict()
         """Those silent for longest come first."""
         self._of_publisher: dict[NodeId, int] = {}
         """How many of them each publisher has."""
@@ -268,7 +268,7 @@ class EventLog:
 
     # -- inside
 
-    def _remember(self, key: StreamId, seq: int) -> Known:
+    def _remember(self, key: StreamId, seq: int) -> KnownStream:
         publisher, epoch, topic = key
         if not (publisher in _STREAM_NUMBERS and epoch in _STREAM_NUMBERS and 0 <= seq < SEQ_MAX):
             raise ProtocolError(f"an event numbered {seq} of {publisher} since {epoch}")
@@ -284,7 +284,7 @@ class EventLog:
         window = self._windows.get(topic)
         if window is None:
             window = self._windows[topic] = Window(topic)
-        known = self._streams[key] = window.streams[key] = Known(window)
+        known = self._streams[key] = window.streams[key] = KnownStream(window)
         return known
 
     def _may_be_forgotten(self, event: Event) -> bool:
@@ -407,7 +407,7 @@ class EventLog:
                 self._sweep_at = now + min(_SWEEP_MS, self._age_ms_max)
                 return
 
-    def _is_over(self, known: Known, now: int) -> bool:
+    def _is_over(self, known: KnownStream, now: int) -> bool:
         """Whether nobody can bring an event of this stream any more."""
         if known.last_ms < now - self._forget_ms:
             return True

@@ -101,7 +101,7 @@ class Position(msgspec.Struct, frozen=True, array_like=True):
     edges: tuple[int, ...]
 
 
-class Wanted(msgspec.Struct, frozen=True, array_like=True):
+class WantedTopic(msgspec.Struct, frozen=True, array_like=True):
     """Give me what you have of this topic that I have not."""
 
     topic: Topic
@@ -125,7 +125,7 @@ class Sums(msgspec.Struct, frozen=True, array_like=True):
 class Ask(Control, frozen=True, tag="ask"):
     """Topics with few streams are asked for at once, those with many are compared first."""
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[WantedTopic, ...]
     salt: int = 0
     """By which streams have their places; new in each comparison."""
     sums: tuple[Sums, ...] = ()

@@ -35,7 +35,7 @@ from orbweaver.net.identity import Identity
 from orbweaver.net.limits import Bucket
 from orbweaver.net.listener import Listener
 from orbweaver.net.outgoing import CROWDED, Outgoing
-from orbweaver.net.peers import Peer, Peers
+from orbweaver.net.peers import Peers, PeerState
 from orbweaver.net.seals import Sealer
 from orbweaver.net.settings import Settings, split_address
 from orbweaver.records.live import LiveRecorder
@@ -377,7 +377,7 @@ class Host:
         if bucket.allow(1, self._loop.time()):
             self.book.learn(card, source)
 
-    def _ready(self, peer: Peer) -> None:
+    def _ready(self, peer: PeerState) -> None:
         self.outgoing.ready(peer)
 
     def _lose(self, node: NodeId) -> None:

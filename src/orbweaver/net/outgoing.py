@@ -19,7 +19,7 @@ from orbweaver.net.departures import Departures
 from orbweaver.net.frames import MESSAGES_HEADER
 from orbweaver.net.outqueue import Parcel, wrap
 from orbweaver.net.packing import pack
-from orbweaver.net.peers import Peer
+from orbweaver.net.peers import PeerState
 
 if TYPE_CHECKING:
     from orbweaver.net.host import Host
@@ -39,7 +39,7 @@ class Outgoing:
         self._queue_messages = host.settings.queue_messages
         self._queue_bytes = host.settings.queue_bytes
         self._message_max = host.settings.frame_bytes_max - MESSAGES_HEADER
-        self._dirty: dict[Peer, None] = {}
+        self._dirty: dict[PeerState, None] = {}
         """Those for whom something has been queued in this tick."""
         self._last = wrap(Message())
         self._flush_due = False
@@ -83,7 +83,7 @@ class Outgoing:
         for peer in dirty:
             self.write(peer)
 
-    def ready(self, peer: Peer) -> None:
+    def ready(self, peer: PeerState) -> None:
         """There is a connection to write to. What has waited for it may be too large for the
         peer, which has only now said what it takes."""
         assert peer.connection is not None
@@ -92,7 +92,7 @@ class Outgoing:
             self._host.note_declined(peer.node, _too_large(limit), dropped)
         self.write(peer)
 
-    def write(self, peer: Peer) -> None:
+    def write(self, peer: PeerState) -> None:
         """As much of what waits for a peer as it takes now."""
         host, connection = self._host, peer.connection
         if connection is None:
@@ -147,14 +147,14 @@ class Outgoing:
 
     # -- inside
 
-    def _reads(self, peer: Peer) -> bool:
+    def _reads(self, peer: PeerState) -> bool:
         connection = peer.connection
         if connection is None:
             return False
         stalled = connection.paused_since
         return stalled is None or self._loop.time() - stalled < STALLED_S
 
-    def _send_datagrams(self, peer: Peer) -> bool:
+    def _send_datagrams(self, peer: PeerState) -> bool:
         """Whether all that waits for a peer could go without a connection."""
         host = self._host
         card = host.book.get(peer.node)

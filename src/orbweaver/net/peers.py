@@ -51,7 +51,7 @@ BANNED_MAX = 1024
 log = structlog.get_logger()
 
 
-class Peer:
+class PeerState:
     __slots__ = ("connection", "dialling", "link", "messages_in", "node", "queue", "short")
 
     def __init__(self, node: NodeId) -> None:
@@ -73,7 +73,7 @@ class Peers:
         book: AddressBook,
         tls: ssl.SSLContext | None,
         chance: Random,
-        ready: Callable[[Peer], None],
+        ready: Callable[[PeerState], None],
         lost: Callable[[NodeId], None],
     ) -> None:
         """`ready` is told of a peer that can be written to, `lost` of one that is given up."""
@@ -83,7 +83,7 @@ class Peers:
         self._chance = chance
         self._ready = ready
         self._lost = lost
-        self._peers: dict[NodeId, Peer] = {}
+        self._peers: dict[NodeId, PeerState] = {}
         self._all: dict[Connection, None] = {}
         """Every connection, also those whose peer is not known yet."""
         self._absences = Absences(book)
@@ -97,7 +97,7 @@ class Peers:
         self._waiting = 0
         self._greetings = Bucket(GREET_PER_S, GREET_PER_S, self._loop.time())
 
-    def __iter__(self) -> Iterator[Peer]:
+    def __iter__(self) -> Iterator[PeerState]:
         return iter(list(self._peers.values()))
 
     # -- connections
@@ -243,16 +243,16 @@ class Peers:
 
     # -- peers
 
-    def get(self, node: NodeId) -> Peer:
+    def get(self, node: NodeId) -> PeerState:
         peer = self._peers.get(node)
         if peer is None:
-            peer = self._peers[node] = Peer(node)
+            peer = self._peers[node] = PeerState(node)
         return peer
 
-    def known(self, node: NodeId) -> Peer | None:
+    def known(self, node: NodeId) -> PeerState | None:
         return self._peers.get(node)
 
-    def forget(self, peer: Peer) -> None:
+    def forget(self, peer: PeerState) -> None:
         """There is nothing to be done for this peer any more."""
         if peer.connection is None and peer.dialling is None and not peer.link:
             self._peers.pop(peer.node, None)
@@ -260,7 +260,7 @@ class Peers:
     def connected(self) -> int:
         return sum(connection.open for connection in self._all)
 
-    def dial(self, peer: Peer) -> None:
+    def dial(self, peer: PeerState) -> None:
         """See to it that there is a connection, soon."""
         if peer.dialling is None and peer.connection is None and not self._closing:
             if (
@@ -274,7 +274,7 @@ class Peers:
                 self._waiting += 1
                 peer.dialling = self._loop.create_task(self._dial(peer))
 
-    async def _dial(self, peer: Peer) -> None:
+    async def _dial(self, peer: PeerState) -> None:
         pause_s = PAUSE_S
         tries = 0
         try:
@@ -307,7 +307,7 @@ class Peers:
         """It was called in vain a short while ago."""
         return self._absences.avoids(node, self._loop.time())
 
-    def _give_up(self, peer: Peer) -> None:
+    def _give_up(self, peer: PeerState) -> None:
         if not self.avoids(peer.node) and self._absences.add(peer.node, self._loop.time()):
             self._owner.counters.peers_lost += 1
             if peer.node in self._book:

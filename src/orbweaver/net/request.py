@@ -17,7 +17,7 @@ _FIRST = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~]+) HTTP/1\.[01]")
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
 
 
-class Refused(Exception):
+class HttpError(Exception):
     """The request gets this answer instead of a page."""
 
     def __init__(self, status: HTTPStatus) -> None:
@@ -39,10 +39,10 @@ async def read_request(connection: socket.socket) -> Request:
     request = b""
     while (end := request.find(b"\r\n\r\n")) < 0:
         if len(request) >= REQUEST_BYTES_MAX:
-            raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+            raise HttpError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
         data = await loop.sock_recv(connection, REQUEST_BYTES_MAX - len(request))
         if not data:
-            raise Refused(HTTPStatus.BAD_REQUEST)
+            raise HttpError(HTTPStatus.BAD_REQUEST)
         request += data
     return parse(request[:end])
 
@@ -51,12 +51,12 @@ def parse(request: bytes) -> Request:
     first, *lines = request.split(b"\r\n")
     asked = _FIRST.fullmatch(first)
     if asked is None:
-        raise Refused(HTTPStatus.BAD_REQUEST)
+        raise HttpError(HTTPStatus.BAD_REQUEST)
     hosts = []
     for line in lines:
         header = _HEADER.fullmatch(line)
         if header is None:
-            raise Refused(HTTPStatus.BAD_REQUEST)
+            raise HttpError(HTTPStatus.BAD_REQUEST)
         if header[1].lower() == b"host":
             hosts.append(header[2].decode("latin-1").strip())
     return Request(asked[1].decode(), asked[2].partition(b"?")[0].decode(), hosts)

@@ -78,7 +78,7 @@ TABLES = ("runs", "topics", "values", "settings")
 
 
 @dataclasses.dataclass(frozen=True)
-class Measured:
+class MeasureReport:
     store: str
     code: str
     tables: dict[str, int]
@@ -90,7 +90,7 @@ def measure(
     out: Path,
     code: str | None = None,
     at_ms: int | None = None,
-) -> Measured:
+) -> MeasureReport:
     """Writes a folder with the tables of `TABLES`. What is measured is a store, or records;
     `at_ms` says when these are looked at."""
     if holds_records(store):
@@ -104,7 +104,7 @@ def measure(
         values = write_table(run_values(kept, looks, shapes), folder, "values")
         write_table(over_seeds(kept, values), folder, "settings")
         counts = {name: count_rows(folder, name) for name in TABLES}
-        found = Measured(str(store), code or code_version(), counts)
+        found = MeasureReport(str(store), code or code_version(), counts)
         write_manifest(folder, {"made_by": "measure"} | dataclasses.asdict(found))
     return found
 

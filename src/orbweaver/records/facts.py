@@ -38,7 +38,7 @@ class Left(Fact, frozen=True, gc=False, tag="leave"):
     """The last line of a life that ended in good order."""
 
 
-class Wanted(Fact, frozen=True, gc=False, tag="interest"):
+class InterestChanged(Fact, frozen=True, gc=False, tag="interest"):
     topic: str
     kind: Literal["subscribe", "unsubscribe", "publish"]
 
@@ -91,14 +91,23 @@ class Noted(Fact, frozen=True, gc=False, tag="note"):
     status: dict[str, int] = {}
 
 
-class Missing(Fact, frozen=True, gc=False, tag="missing"):
+class LostLines(Fact, frozen=True, gc=False, tag="missing"):
     """Lines that could not be written, with a full disk for example."""
 
     lines: int
 
 
 AnyFact: TypeAlias = (
-    Joined | Left | Wanted | Linked | Published | Delivered | Relayed | Copied | Noted | Missing
+    Joined
+    | Left
+    | InterestChanged
+    | Linked
+    | Published
+    | Delivered
+    | Relayed
+    | Copied
+    | Noted
+    | LostLines
 )
 decode_fact = msgspec.json.Decoder(AnyFact).decode
 encode_fact = msgspec.json.Encoder().encode

@@ -23,15 +23,15 @@ from orbweaver.records.facts import (
     AnyFact,
     Copied,
     Delivered,
+    InterestChanged,
     Joined,
     Left,
     Linked,
-    Missing,
+    LostLines,
     Noted,
     Published,
     Relayed,
     Sent,
-    Wanted,
 )
 from orbweaver.records.node_files import Found, find_files, lines, survey
 from orbweaver.records.recorder import Recorder, Records
@@ -142,13 +142,13 @@ class _Cluster:
         elif fact is None:
             self.crashes += 1
             self._end(now, node, "crash")
-        elif isinstance(fact, Wanted):
+        elif isinstance(fact, InterestChanged):
             self._want(now, node, fact)
         elif isinstance(fact, Linked):
             self._recorder.link(now, node, fact.peer, fact.kind)
         elif isinstance(fact, Noted):
             self._note(node, fact)
-        elif isinstance(fact, Missing):
+        elif isinstance(fact, LostLines):
             self.missing += fact.lines
         elif not isinstance(fact, Published):
             self._receive(now, node, fact)
@@ -187,7 +187,7 @@ class _Cluster:
             return None
         return found[1]
 
-    def _want(self, now: int, node: NodeId, fact: Wanted) -> None:
+    def _want(self, now: int, node: NodeId, fact: InterestChanged) -> None:
         self._recorder.interest(now, node, fact.topic, fact.kind)
         if fact.kind == "unsubscribe":
             self._up[node].interest.pop(fact.topic, None)

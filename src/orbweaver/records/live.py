@@ -22,15 +22,15 @@ from orbweaver.records.facts import (
     Copied,
     Delivered,
     Fact,
+    InterestChanged,
     Joined,
     Left,
     Linked,
-    Missing,
+    LostLines,
     Noted,
     Published,
     Relayed,
     Sent,
-    Wanted,
     encode_fact,
     file_name,
 )
@@ -90,7 +90,7 @@ class LiveRecorder:
         self._add(Left(self._at()))
 
     def interest(self, topic: Topic, kind: Any) -> None:
-        self._add(Wanted(self._at(), topic, kind))
+        self._add(InterestChanged(self._at(), topic, kind))
 
     def link(self, peer: NodeId, kind: Any) -> None:
         self._add(Linked(self._at(), peer, kind))
@@ -148,7 +148,7 @@ class LiveRecorder:
             return
         head: list[bytes] = [b""] if self._torn else []
         if self._missing:
-            head.append(encode_fact(Missing(self._at(), self._missing)))
+            head.append(encode_fact(LostLines(self._at(), self._missing)))
         data = b"\n".join([*head, *lines, b""])
         try:
             while data:

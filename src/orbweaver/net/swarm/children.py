@@ -18,7 +18,7 @@ import msgspec
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.seeds import sample
-from orbweaver.net.swarm.words import Plan, Ready, Report, decode_said, encode
+from orbweaver.net.swarm.messages import MemberPlan, MemberReport, Ready, decode_said, encode
 
 CONTACTS = 3
 """Members that a new one joins through."""
@@ -53,7 +53,7 @@ class Children:
         self,
         command: Sequence[str],
         logs: Path,
-        reported: Callable[[int, Report], None],
+        reported: Callable[[int, MemberReport], None],
         seed: int,
     ) -> None:
         """`command` starts a member; what it says on stderr goes into a file in `logs`."""
@@ -65,12 +65,12 @@ class Children:
         self.all: list[Child] = []
         self.leaving = False
 
-    async def start(self, plans: Sequence[Plan], at_once: int) -> list[Ready]:
+    async def start(self, plans: Sequence[MemberPlan], at_once: int) -> list[Ready]:
         """All of them; the first one alone, then so many at a time."""
         addresses = [(await self._start_one(0, plans[0], [])).address]
         turns = asyncio.Semaphore(at_once)
 
-        async def one(number: int, plan: Plan) -> Ready:
+        async def one(number: int, plan: MemberPlan) -> Ready:
             async with turns:
                 ready = await self._start_one(number, plan, addresses)
                 addresses.append(ready.address)
@@ -118,7 +118,7 @@ class Children:
 
     # -- inside
 
-    async def _start_one(self, number: int, plan: Plan, addresses: list[str]) -> Ready:
+    async def _start_one(self, number: int, plan: MemberPlan, addresses: list[str]) -> Ready:
         join = sample(self._chance, addresses, min(CONTACTS, len(addresses)))
         plan = msgspec.structs.replace(plan, settings=plan.settings | {"join": list(join)})
         log = self._logs / f"node-{number:03}.log"
@@ -144,7 +144,7 @@ class Children:
         assert child.process.stdout is not None
         while line := await child.process.stdout.readline():
             said = decode_said(line)
-            if isinstance(said, Report):
+            if isinstance(said, MemberReport):
                 self._reported(child.number, said)
             elif not child.ready.done():  # not where its start was given up
                 child.ready.set_result(said)

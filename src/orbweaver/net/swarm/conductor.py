@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 
 from orbweaver.net.swarm.children import Children
-from orbweaver.net.swarm.ledger import Ledger
-from orbweaver.net.swarm.words import GO, HUSH, REPORT_S, Plan
+from orbweaver.net.swarm.messages import GO, HUSH, REPORT_S, MemberPlan
+from orbweaver.net.swarm.totals import SwarmTotals
 
 WEAVE_S = 20.0
 """How long links may go on changing before publications begin all the same."""
@@ -21,10 +21,10 @@ LAST_S = 20.0
 
 
 class Swarm:
-    def __init__(self, command: Sequence[str], plans: Sequence[Plan], folder: Path) -> None:
+    def __init__(self, command: Sequence[str], plans: Sequence[MemberPlan], folder: Path) -> None:
         """`folder` gets the logs, and a file with the admin pages."""
         self.plans = plans
-        self.ledger = Ledger(plans)
+        self.totals = SwarmTotals(plans)
         self.state = "starting"
         self.begun_at = time.monotonic()
         self.seconds = 0.0
@@ -32,7 +32,7 @@ class Swarm:
         self.admin_file = folder / "admin.txt"
         logs = folder / "log"
         logs.mkdir(exist_ok=True)
-        self.children = Children(command, logs, self.ledger.reports.__setitem__, plans[0].seed)
+        self.children = Children(command, logs, self.totals.reports.__setitem__, plans[0].seed)
 
     async def __aenter__(self) -> Swarm:
         return self
@@ -58,7 +58,7 @@ class Swarm:
 
         def woven() -> bool:
             nonlocal steady, before
-            links = self.ledger.links()
+            links = self.totals.links()
             same = sum(links) == before and len(links) == len(self.plans) and min(links) > 0
             steady, before = steady + 1 if same else 0, sum(links)
             return steady >= STEADY
@@ -69,7 +69,7 @@ class Swarm:
     async def publish(self, seconds: float | None) -> None:
         """For so long, or until cancelled."""
         self.state = "publishing"
-        self.ledger.begin()
+        self.totals.begin()
         self.children.tell(GO)
         begun = time.monotonic()
         try:
@@ -78,13 +78,13 @@ class Swarm:
                 self.seconds = time.monotonic() - begun
         finally:
             self.children.tell(HUSH)
-            self.ledger.end()
+            self.totals.end()
 
     async def finish(self) -> None:
         """Until everything has arrived, or can hardly arrive any more."""
         self.state = "waiting for the last"
         await asyncio.sleep(2 * REPORT_S)  # what was published just now is reported by then
-        await _until(lambda: self.ledger.missing == 0, LAST_S)
+        await _until(lambda: self.totals.missing == 0, LAST_S)
 
 
 async def _until(done: Callable[[], bool], seconds: float) -> None:

@@ -23,7 +23,7 @@ from orbweaver.net.seen import Seen
 from orbweaver.net.settings import make_settings
 from orbweaver.net.subscription import Subscription
 from orbweaver.net.swarm.latencies import bar_of
-from orbweaver.net.swarm.words import GO, HUSH, REPORT_S, Plan, Ready, Report, encode
+from orbweaver.net.swarm.messages import GO, HUSH, REPORT_S, MemberPlan, MemberReport, Ready, encode
 
 LEAVE_S = 5.0
 """To take its leave, before it is ended."""
@@ -32,7 +32,7 @@ PAYLOAD = struct.Struct("q56x")
 
 
 class Member:
-    def __init__(self, node: NetworkNode, plan: Plan) -> None:
+    def __init__(self, node: NetworkNode, plan: MemberPlan) -> None:
         self._node = node
         self._plan = plan
         self._published: Counter[str] = Counter()
@@ -71,10 +71,10 @@ class Member:
             say(self._report())
             await asyncio.sleep(REPORT_S)
 
-    def _report(self) -> Report:
+    def _report(self) -> MemberReport:
         status = self._node.status()
         used = resource.getrusage(resource.RUSAGE_SELF)
-        return Report(
+        return MemberReport(
             published=self._published,
             delivered=self._delivered,
             repeated=self._repeated,
@@ -87,7 +87,7 @@ class Member:
         )
 
 
-async def live(overlay: type[Overlay], plan: Plan) -> None:
+async def live(overlay: type[Overlay], plan: MemberPlan) -> None:
     """Until the end of stdin."""
     async with NetworkNode(overlay, make_settings(plan.settings)) as node:
         member = Member(node, plan)
@@ -130,9 +130,9 @@ def _listen(loop: asyncio.AbstractEventLoop, commands: asyncio.Queue[bytes]) -> 
     os._exit(1)
 
 
-def say(words: Ready | Report) -> None:
+def say(message: Ready | MemberReport) -> None:
     with contextlib.suppress(BrokenPipeError):  # nobody listens; the end of stdin comes next
-        sys.stdout.buffer.write(encode(words) + b"\n")
+        sys.stdout.buffer.write(encode(message) + b"\n")
         sys.stdout.buffer.flush()
 
 

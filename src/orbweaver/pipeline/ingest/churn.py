@@ -15,7 +15,7 @@ from orbweaver.pipeline.ingest import notes
 from orbweaver.pipeline.ingest.kinds import Options
 from orbweaver.pipeline.ingest.lines import (
     TIME_MS_MAX,
-    Plan,
+    TracePlan,
     cell,
     entries,
     mark,
@@ -31,7 +31,7 @@ from orbweaver.pipeline.schemas import CHURN
 ADD, REMOVE, UPDATE = 0, 1, 2
 
 
-def machine_events(lines: DataFrame, options: Options) -> Plan:
+def machine_events(lines: DataFrame, options: Options) -> TracePlan:
     """ADD and REMOVE are joins and leaves (OMen 6.1); UPDATE changes what a machine can do,
     not whether it is there."""
     rows = with_cells(lines, r"\s*[,;\t]\s*", 3)
@@ -57,7 +57,7 @@ def machine_events(lines: DataFrame, options: Options) -> Plan:
     events = from_origin(used(checked), options.origin, "time_us")
     kind = F.when(F.col("event") == ADD, "join").otherwise("leave")
     churn = events.select(_ms().alias("time_ms"), "node", kind.alias("kind"))
-    return Plan(
+    return TracePlan(
         entries(rest.unionByName(checked)),
         {"churn": conform(churn, CHURN).orderBy("time_ms", "node", "kind")},
     )
@@ -90,7 +90,7 @@ def _ms() -> Column:
     return F.floor(F.col("time_us") / 1000)
 
 
-def sessions(lines: DataFrame, options: Options) -> Plan:
+def sessions(lines: DataFrame, options: Options) -> TracePlan:
     rows = with_quoted_cells(lines, options.separator, 3)
     rows = rows.withColumns({"start_ms": stamp_ms(cell(1)), "end_ms": stamp_ms(cell(2))})
     rows = mark(rows, (notes.BAD_STAMP, F.col("start_ms").isNull() | F.col("end_ms").isNull()))
@@ -106,7 +106,7 @@ def stamp_ms(text: Column) -> Column:
     return F.when(dated, F.unix_millis(stamp.try_cast("timestamp_ltz")))
 
 
-def availability(lines: DataFrame, options: Options) -> Plan:
+def availability(lines: DataFrame, options: Options) -> TracePlan:
     rows = with_cells(lines, ANY_SEPARATOR, 3)
     state = F.lower(F.coalesce(cell(3), F.lit("up")))
     seconds = {"start_ms": number(cell(1)), "end_ms": number(cell(2))}
@@ -120,7 +120,7 @@ def availability(lines: DataFrame, options: Options) -> Plan:
     return _intervals(rows, options)
 
 
-def _intervals(rows: DataFrame, options: Options) -> Plan:
+def _intervals(rows: DataFrame, options: Options) -> TracePlan:
     """Intervals of one node that overlap or touch are one: it does not join while it is up."""
     rows = mark(
         rows,
@@ -151,4 +151,4 @@ def _intervals(rows: DataFrame, options: Options) -> Plan:
     moved = from_origin(merged, options.origin, "start_ms", "end_ms")
     # In a stay without length the join comes first, as it does in the alphabet.
     churn = moved.select("node", F.inline(both)).orderBy("time_ms", "node", "kind")
-    return Plan(entries(rows), {"churn": conform(churn, CHURN)}, (notes.OVERLAP, "churn", 2))
+    return TracePlan(entries(rows), {"churn": conform(churn, CHURN)}, (notes.OVERLAP, "churn", 2))

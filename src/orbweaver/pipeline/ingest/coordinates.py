@@ -11,7 +11,7 @@ from orbweaver.pipeline.ingest.kinds import Options
 from orbweaver.pipeline.ingest.lines import (
     NUMBER_MAX,
     WHITE,
-    Plan,
+    TracePlan,
     cell,
     entries,
     mark,
@@ -23,12 +23,12 @@ from orbweaver.pipeline.ingest.peek import ANY_SEPARATOR
 from orbweaver.pipeline.schemas import COORDINATES
 
 
-def table(lines: DataFrame, options: Options) -> Plan:
+def table(lines: DataFrame, options: Options) -> TracePlan:
     rows = with_cells(lines, ANY_SEPARATOR, 3)
     return _plan(rows.withColumn("node", cell(0)), cell(1), cell(2))
 
 
-def xml(texts: DataFrame, options: Options) -> Plan:
+def xml(texts: DataFrame, options: Options) -> TracePlan:
     """OverSim's `<nodelist>`. The text is cut where a `<node` begins, rather than parsed as
     XML, so that one node which is not closed spoils itself and no other."""
     clean = F.regexp_replace("text", r"(?s)<!--.*?-->", "")
@@ -51,7 +51,7 @@ def xml(texts: DataFrame, options: Options) -> Plan:
     return _plan(rows, cell(0), cell(1))
 
 
-def _plan(rows: DataFrame, x: Column, y: Column) -> Plan:
+def _plan(rows: DataFrame, x: Column, y: Column) -> TracePlan:
     rows = rows.withColumns({"x": number(x), "y": number(y)})
     rows = mark(
         rows,
@@ -63,7 +63,7 @@ def _plan(rows: DataFrame, x: Column, y: Column) -> Plan:
     # A node's number may be its name; then 2 comes before 10.
     by_number = F.col("node").try_cast("bigint")
     flat = places.select("node", "place.x", "place.y").orderBy(by_number, "node")
-    return Plan(
+    return TracePlan(
         entries(rows),
         {"coordinates": conform(flat, COORDINATES)},
         (notes.DUPLICATE, "coordinates", 1),

@@ -29,7 +29,7 @@ TOLD_MAX = 60
 
 
 @dataclasses.dataclass(frozen=True)
-class Job:
+class IngestJob:
     """What is wanted, checked as far as that goes without Spark."""
 
     kind: Kind
@@ -38,7 +38,9 @@ class Job:
     options: Options
 
 
-def prepare(kind: str, names: Sequence[str], out: Path, given: Mapping[str, str | None]) -> Job:
+def prepare(
+    kind: str, names: Sequence[str], out: Path, given: Mapping[str, str | None]
+) -> IngestJob:
     """Every mistake that can be found before Spark starts is found here."""
     wanted = find(kind)
     options = build_options(wanted, given)
@@ -49,7 +51,7 @@ def prepare(kind: str, names: Sequence[str], out: Path, given: Mapping[str, str 
     for name in files:
         if "://" not in name:
             _check_looks(wanted, name, peek.head(Path(name)))
-    return Job(wanted, tuple(files), out, options)
+    return IngestJob(wanted, tuple(files), out, options)
 
 
 def _check_looks(kind: Kind, name: str, head: Sequence[str]) -> None:
@@ -72,7 +74,7 @@ class Look:
     """What was decided about the first line of each file, for people to check."""
 
 
-def look(spark: SparkSession, job: Job) -> Look:
+def look(spark: SparkSession, job: IngestJob) -> Look:
     kind, options = job.kind, job.options
     if kind.whole:
         return Look(options, frozenset(), ())

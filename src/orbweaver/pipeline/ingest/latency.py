@@ -10,7 +10,7 @@ from orbweaver.pipeline.ingest import notes
 from orbweaver.pipeline.ingest.kinds import Options
 from orbweaver.pipeline.ingest.lines import (
     NUMBER_MAX,
-    Plan,
+    TracePlan,
     entries,
     mark,
     number,
@@ -25,7 +25,7 @@ from orbweaver.workload.dialect import MISSING_WORDS
 UNIT_MS = {"s": 1000.0, "ms": 1.0, "us": 0.001}
 
 
-def matrix(lines: DataFrame, options: Options) -> Plan:
+def matrix(lines: DataFrame, options: Options) -> TracePlan:
     """Every cell is an entry. A cell that was not measured is counted and left out, never
     taken for a delay of zero; nor are cells on the diagonal, a node's delay to itself."""
     scale = UNIT_MS[options.unit] / (2 if options.delay == "round-trip" else 1)
@@ -56,7 +56,7 @@ def matrix(lines: DataFrame, options: Options) -> Plan:
         )
     )
     unusable = rows.filter(F.col("note").isNotNull())
-    return Plan(
+    return TracePlan(
         entries(unusable).unionByName(entries(cells)), {"latency": conform(latency, LATENCY)}
     )
 

@@ -22,7 +22,7 @@ NUMBER_MAX = 2.0**53
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class TracePlan:
     """What is to become of a trace. Nothing has run yet."""
 
     entries: DataFrame

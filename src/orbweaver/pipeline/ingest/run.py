@@ -21,10 +21,10 @@ from orbweaver.pipeline.dataset import (
     write_manifest,
     write_table,
 )
-from orbweaver.pipeline.ingest import facts, notes
-from orbweaver.pipeline.ingest.job import Job, look, tables_of
+from orbweaver.pipeline.ingest import notes, table_facts
+from orbweaver.pipeline.ingest.job import IngestJob, look, tables_of
 from orbweaver.pipeline.ingest.kinds import Kind, Options
-from orbweaver.pipeline.ingest.lines import Plan, mark_lines, read_lines, read_whole
+from orbweaver.pipeline.ingest.lines import TracePlan, mark_lines, read_lines, read_whole
 from orbweaver.pipeline.schemas import REJECTED
 
 TEXT_MAX = 1000
@@ -32,7 +32,7 @@ TEXT_MAX = 1000
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
+class IngestReport:
     kind: str
     files: list[str]
     out: str
@@ -51,7 +51,7 @@ class Report:
     hints: list[str]
 
 
-def ingest(spark: SparkSession, job: Job) -> Report:
+def ingest(spark: SparkSession, job: IngestJob) -> IngestReport:
     kind, files = job.kind, job.files
     with explained_failures():
         looked = look(spark, job)
@@ -71,10 +71,10 @@ def ingest(spark: SparkSession, job: Job) -> Report:
             unusable = rejected(plan.entries) if bad else spark.createDataFrame([], REJECTED)
             written["rejected"] = write_table(unusable, folder, "rejected")
             sizes = {name: count_rows(folder, name) for name in written}
-            found: facts.Facts = {}
+            found: table_facts.Facts = {}
             for name in kind.yields:
-                found |= facts.OF_TABLE[name](written[name])
-            report = Report(
+                found |= table_facts.OF_TABLE[name](written[name])
+            report = IngestReport(
                 kind=kind.name,
                 files=[Path(name).name for name in files],
                 out=str(job.out),
@@ -89,20 +89,20 @@ def ingest(spark: SparkSession, job: Job) -> Report:
                 tables=sizes,
                 facts=found,
                 first_lines=list(looked.told),
-                hints=facts.hints(kind, options, found),
+                hints=table_facts.hints(kind, options, found),
             )
             write_manifest(folder, manifest(kind, report))
     return report
 
 
-def manifest(kind: Kind, report: Report) -> dict[str, Any]:
+def manifest(kind: Kind, report: IngestReport) -> dict[str, Any]:
     plain = dataclasses.asdict(report)
     return {"made_by": "ingest", "topics_are_nodes": kind.topics_are_nodes} | plain
 
 
-def plan_of(kind: Kind) -> Callable[[DataFrame, Options], Plan]:
+def plan_of(kind: Kind) -> Callable[[DataFrame, Options], TracePlan]:
     module, _, name = kind.code.partition(":")
-    found: Callable[[DataFrame, Options], Plan] = getattr(
+    found: Callable[[DataFrame, Options], TracePlan] = getattr(
         import_module(f"orbweaver.pipeline.ingest.{module}"), name
     )
     return found
@@ -123,7 +123,7 @@ def rejected(entries: DataFrame) -> DataFrame:
     return conform(found, REJECTED)
 
 
-def _merged(plan: Plan, weight: int, sizes: Mapping[str, int]) -> dict[str, int]:
+def _merged(plan: TracePlan, weight: int, sizes: Mapping[str, int]) -> dict[str, int]:
     if plan.merged is None:
         return {}
     note, table, rows = plan.merged
@@ -137,7 +137,9 @@ def _rejected_counts(counts: Mapping[str | None, int]) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _nothing_usable(job: Job, entries: DataFrame, counts: Mapping[str | None, int]) -> UsageError:
+def _nothing_usable(
+    job: IngestJob, entries: DataFrame, counts: Mapping[str | None, int]
+) -> UsageError:
     where = job.files[0] if len(job.files) == 1 else f"these {len(job.files)} files"
     expected = f"a line of {job.kind.name} looks like '{job.kind.line}'"
     bad = _rejected_counts(counts)

@@ -15,7 +15,7 @@ from orbweaver.pipeline.ingest.kinds import Options
 from orbweaver.pipeline.ingest.lines import (
     TIME_MS_MAX,
     WHITE,
-    Plan,
+    TracePlan,
     bad_topic,
     cell,
     entries,
@@ -31,20 +31,20 @@ from orbweaver.pipeline.ingest.peek import ANY_SEPARATOR
 from orbweaver.pipeline.schemas import PUBLICATIONS, SUBSCRIPTIONS
 
 
-def directed_edges(lines: DataFrame, options: Options) -> Plan:
+def directed_edges(lines: DataFrame, options: Options) -> TracePlan:
     follower, followed = "a", "b"
     if options.direction == "followed-first":
         follower, followed = "b", "a"
     rows = _edges(lines, topics=(followed,))
     pairs = used(rows).select(F.col(follower).alias("node"), F.col(followed).alias("topic"))
-    return Plan(
+    return TracePlan(
         entries(rows),
         {"subscriptions": distinct_subscriptions(pairs)},
         (notes.DUPLICATE, "subscriptions", 1),
     )
 
 
-def undirected_edges(lines: DataFrame, options: Options) -> Plan:
+def undirected_edges(lines: DataFrame, options: Options) -> TracePlan:
     rows = _edges(lines, topics=("a", "b"))
     # One spelling for a-b and b-a, so that duplicates meet before there are twice as many.
     once = used(rows).select(F.least("a", "b").alias("a"), F.greatest("a", "b").alias("b"))
@@ -53,7 +53,7 @@ def undirected_edges(lines: DataFrame, options: Options) -> Plan:
         F.struct(F.col("b").alias("node"), F.col("a").alias("topic")),
     )
     pairs = once.distinct().select(F.inline(both))
-    return Plan(
+    return TracePlan(
         entries(rows),
         {"subscriptions": conform(pairs, SUBSCRIPTIONS).orderBy("node", "topic")},
         (notes.DUPLICATE, "subscriptions", 2),
@@ -73,11 +73,11 @@ def _edges(lines: DataFrame, topics: tuple[str, ...]) -> DataFrame:
     )
 
 
-def pairs(lines: DataFrame, options: Options) -> Plan:
+def pairs(lines: DataFrame, options: Options) -> TracePlan:
     rows = named_pairs(lines, options.separator, options.columns)
     rows = mark(rows, (notes.BAD_TOPIC, bad_topic(F.col("topic"))))
     found = used(rows).select("node", "topic")
-    return Plan(
+    return TracePlan(
         entries(rows),
         {"subscriptions": distinct_subscriptions(found)},
         (notes.DUPLICATE, "subscriptions", 1),
@@ -95,7 +95,7 @@ def named_pairs(lines: DataFrame, separator: str, columns: str = "") -> DataFram
     return rows.withColumns({"node": cell(of_node), "topic": cell(of_topic)})
 
 
-def lists(lines: DataFrame, options: Options) -> Plan:
+def lists(lines: DataFrame, options: Options) -> TracePlan:
     """A line that cannot be used keeps its number: it stands for a user all the same."""
     rows = with_cells(numbered(lines), ANY_SEPARATOR, 1)
     items = F.slice("cells", F.lit(2), F.greatest(F.size("cells") - 1, F.lit(0)))
@@ -110,14 +110,14 @@ def lists(lines: DataFrame, options: Options) -> Plan:
     found = used(rows).select(
         F.col("number").cast("string").alias("node"), F.explode("items").alias("topic")
     )
-    return Plan(
+    return TracePlan(
         entries(rows, F.size("items")),
         {"subscriptions": distinct_subscriptions(found)},
         (notes.DUPLICATE, "subscriptions", 1),
     )
 
 
-def edits(lines: DataFrame, options: Options) -> Plan:
+def edits(lines: DataFrame, options: Options) -> TracePlan:
     """Every edit is a publication; the first of a user on a page is the subscription."""
     rows = with_cells(lines, ANY_SEPARATOR, 3)
     rows = rows.withColumn("time_ms", F.round(number(cell(2)) * 1000))
@@ -133,7 +133,7 @@ def edits(lines: DataFrame, options: Options) -> Plan:
         cell(1).alias("topic"),
     )
     events = from_origin(found, options.origin, "time_ms")
-    return Plan(
+    return TracePlan(
         entries(rows),
         {
             "subscriptions": distinct_subscriptions(found),

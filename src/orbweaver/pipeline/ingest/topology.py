@@ -9,7 +9,7 @@ from orbweaver.pipeline.dataset import conform
 from orbweaver.pipeline.ingest import notes
 from orbweaver.pipeline.ingest.kinds import Options
 from orbweaver.pipeline.ingest.lines import (
-    Plan,
+    TracePlan,
     cell,
     entries,
     mark,
@@ -24,7 +24,7 @@ RELATIONSHIPS = {"-1": "customer", "1": "provider", "0": "peer", "2": "sibling"}
 the opposite by -1; their bar is no separator here, so that they are rejected, not misread."""
 
 
-def as_graph(lines: DataFrame, options: Options) -> Plan:
+def as_graph(lines: DataFrame, options: Options) -> TracePlan:
     rows = with_cells(lines, ANY_SEPARATOR, 3)
     known = F.create_map(*(F.lit(part) for pair in RELATIONSHIPS.items() for part in pair))
     rows = rows.withColumn("relationship", F.try_element_at(known, cell(2)))
@@ -36,4 +36,4 @@ def as_graph(lines: DataFrame, options: Options) -> Plan:
     )
     links = used(rows).select(cell(0).alias("src"), cell(1).alias("dst"), "relationship")
     once = conform(links, TOPOLOGY).distinct().orderBy("src", "dst", "relationship")
-    return Plan(entries(rows), {"topology": once}, (notes.DUPLICATE, "topology", 1))
+    return TracePlan(entries(rows), {"topology": once}, (notes.DUPLICATE, "topology", 1))

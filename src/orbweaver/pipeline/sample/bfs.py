@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.sample.choice import choose
-from orbweaver.pipeline.sample.methods import Settings
+from orbweaver.pipeline.sample.methods import SampleSettings
 
 BROADCAST_NODES = 500_000
 """A frontier up to this size is sent to where the subscriptions are; a larger one is left
@@ -29,7 +29,7 @@ def _checkpoint(rows: DataFrame) -> DataFrame:
 
 
 def breadth_first(
-    subscriptions: DataFrame, settings: Settings, topics_are_nodes: bool
+    subscriptions: DataFrame, settings: SampleSettings, topics_are_nodes: bool
 ) -> DataFrame:
     """Exactly `nodes` of them, each with its hop: 0 for a seed, else one more than a
     neighbour's in the sample."""

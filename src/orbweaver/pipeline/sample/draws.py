@@ -9,11 +9,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from orbweaver.pipeline.sample.choice import choose, in_random_order
-from orbweaver.pipeline.sample.methods import Settings
+from orbweaver.pipeline.sample.methods import SampleSettings
 
 
 def seed_universe(
-    subscriptions: DataFrame, settings: Settings, topics_are_nodes: bool
+    subscriptions: DataFrame, settings: SampleSettings, topics_are_nodes: bool
 ) -> DataFrame:
     """Rappel 6.1.2. The universe is everybody who subscribes to at least one topic of a
     random seed set. "The X most subscribed-to journals in this universe" are the topics;
@@ -36,7 +36,7 @@ def seed_universe(
     return inside.join(F.broadcast(publishers), "topic", "left_semi")
 
 
-def random_topics(subscriptions: DataFrame, settings: Settings) -> DataFrame:
+def random_topics(subscriptions: DataFrame, settings: SampleSettings) -> DataFrame:
     """Magnet 4.5: topics at random, and whoever wants one, with nothing but these."""
     topics = choose(
         subscriptions.select("topic").distinct(), settings.topics, settings.seed, "topics"
@@ -46,14 +46,14 @@ def random_topics(subscriptions: DataFrame, settings: Settings) -> DataFrame:
     return inside if not settings.nodes else inside.join(kept, "node", "left_semi")
 
 
-def uniform(subscriptions: DataFrame, settings: Settings) -> DataFrame:
+def uniform(subscriptions: DataFrame, settings: SampleSettings) -> DataFrame:
     """Random subscribers with all they want. Not cut to topics inside the sample, as a
     search's is: of a uniform sample of a social graph hardly a relation would be left."""
     nodes = _at_most(subscriptions.select("node").distinct(), settings)
     return subscriptions.join(nodes, "node", "left_semi")
 
 
-def machines(churn: DataFrame, settings: Settings) -> DataFrame:
+def machines(churn: DataFrame, settings: SampleSettings) -> DataFrame:
     """OMen 6.1: "unique machine IDs from the start of the Google cluster trace", with all
     that happens to them."""
     start = churn.agg(F.min("time_ms").alias("time_ms"))
@@ -62,5 +62,5 @@ def machines(churn: DataFrame, settings: Settings) -> DataFrame:
     return churn.join(nodes, "node", "left_semi")
 
 
-def _at_most(nodes: DataFrame, settings: Settings) -> DataFrame:
+def _at_most(nodes: DataFrame, settings: SampleSettings) -> DataFrame:
     return choose(nodes, settings.nodes, settings.seed, "nodes") if settings.nodes else nodes

@@ -47,7 +47,7 @@ ALONG = ("followed", "followers", "both")
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class SampleSettings:
     method: str
     nodes: int = 0
     """How many; 0 is as many as there are."""
@@ -58,7 +58,7 @@ class Settings:
     seed: int = 0
 
 
-def build_settings(name: str, seed: int, given: Mapping[str, int | str | None]) -> Settings:
+def build_settings(name: str, seed: int, given: Mapping[str, int | str | None]) -> SampleSettings:
     """What was given, checked; None is not given."""
     if name not in METHODS:
         raise UsageError(f"there is no method '{name}': {nearest(name, METHODS)}")
@@ -78,7 +78,7 @@ def build_settings(name: str, seed: int, given: Mapping[str, int | str | None]) 
             raise UsageError(f"{name} needs --{setting}")
     if values.get("along", "both") not in ALONG:
         raise UsageError(f"--along '{values['along']}' is none of {', '.join(ALONG)}")
-    settings = Settings(name, seed=seed, **values)  # type: ignore[arg-type]
+    settings = SampleSettings(name, seed=seed, **values)  # type: ignore[arg-type]
     if name == "bfs" and settings.seeds > settings.nodes:
         raise UsageError(f"{settings.seeds} seeds are more than the {settings.nodes} nodes wanted")
     return settings

@@ -28,14 +28,14 @@ from orbweaver.pipeline.ingest.lines import bad_topic
 from orbweaver.pipeline.sample.bfs import breadth_first
 from orbweaver.pipeline.sample.ccdf import degree_ccdf
 from orbweaver.pipeline.sample.draws import machines, random_topics, seed_universe, uniform
-from orbweaver.pipeline.sample.methods import Settings
+from orbweaver.pipeline.sample.methods import SampleSettings
 from orbweaver.pipeline.schemas import CHURN, NODES, PUBLICATIONS, SUBSCRIPTIONS
 from orbweaver.workload.dialect import Reading
 from orbweaver.workload.tables import AS_FOUND
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
+class SampleReport:
     source: str
     out: str
     settings: dict[str, Any]
@@ -46,7 +46,9 @@ class Report:
     ccdf: list[dict[str, Any]]
 
 
-def check(folder: Path, out: Path, settings: Settings, read: Reading = AS_FOUND) -> tuple[str, ...]:
+def check(
+    folder: Path, out: Path, settings: SampleSettings, read: Reading = AS_FOUND
+) -> tuple[str, ...]:
     """Mistakes that can be found without Spark; gives the tables that will be written. A file
     stands for a dataset with subscriptions and nothing else."""
     if not folder.exists():
@@ -75,10 +77,10 @@ def sample(
     spark: SparkSession,
     folder: Path,
     out: Path,
-    settings: Settings,
+    settings: SampleSettings,
     topics_are_nodes: bool | None = None,
     read: Reading = AS_FOUND,
-) -> Report:
+) -> SampleReport:
     """Whether topics are nodes is what the dataset says unless the caller does; one that
     does not say is taken for a social graph, which is what is searched in the papers. Of a
     file they are, if half of its topics or more are names of nodes."""
@@ -119,7 +121,7 @@ def sample(
         sizes = {name: count_rows(made, name) for name in tables}
         _check_size(settings, sizes["nodes"])
         hops = written["nodes"].agg(F.max("hop")).collect()[0][0] or 0
-        report = Report(
+        report = SampleReport(
             source=str(folder),
             out=str(out),
             settings=dataclasses.asdict(settings),
@@ -146,7 +148,7 @@ def are_nodes(subscriptions: DataFrame) -> bool:
 
 
 def take(
-    subscriptions: DataFrame, settings: Settings, topics_are_nodes: bool
+    subscriptions: DataFrame, settings: SampleSettings, topics_are_nodes: bool
 ) -> tuple[DataFrame | None, DataFrame]:
     """The sample's nodes, where they are known apart from their subscriptions, and those."""
     if settings.method == "bfs":
@@ -179,7 +181,7 @@ def _flat(rows: DataFrame) -> DataFrame:
     return rows.select("node").distinct().withColumn("hop", F.lit(0))
 
 
-def _check_size(settings: Settings, found: int) -> None:
+def _check_size(settings: SampleSettings, found: int) -> None:
     if not found:
         raise UsageError("the sample has no nodes: take more seeds or topics")
     if settings.method in ("uniform", "machines") and found < settings.nodes:

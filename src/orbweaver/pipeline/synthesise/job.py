@@ -35,7 +35,7 @@ class Recipe(msgspec.Struct, frozen=True):
     """Of churn."""
 
 
-class Job(NamedTuple):
+class SynthesisJob(NamedTuple):
     recipe: Recipe
     out: Path
     model: Model
@@ -43,16 +43,16 @@ class Job(NamedTuple):
     churn: OnOff | None
 
 
-def prepare(recipe: Recipe, out: Path) -> Job:
+def prepare(recipe: Recipe, out: Path) -> SynthesisJob:
     """All that can be wrong is found out here, before Spark starts."""
     plan, seed = recipe.plan, recipe.seed
     check_output(out, TABLES)
     rates = Rates(recipe.rates, plan.topics, seed)
     churn = None if recipe.churn is None else parse_churn(recipe.churn, recipe.duration_s, seed)
-    return Job(recipe, out, build(plan, seed), rates, churn)
+    return SynthesisJob(recipe, out, build(plan, seed), rates, churn)
 
 
-def run(spark: SparkSession, job: Job) -> dict[str, Any]:
+def run(spark: SparkSession, job: SynthesisJob) -> dict[str, Any]:
     """Write the tables; what they are, as it is in `dataset.json`."""
     plan = job.recipe.plan
     tables = {

@@ -19,7 +19,7 @@ most of the time."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Figure:
+class ComparedFigure:
     name: str
     digits: int
     share: float
@@ -30,24 +30,24 @@ class Figure:
 
 
 FIGURES = (
-    Figure(
+    ComparedFigure(
         "mean degree", 2, 0.05, 0.0,
         "which links are made is decided by the overlay alone; the host can only lose some",
     ),
-    Figure(
+    ComparedFigure(
         "delivered share", 4, 0.0, 0.005,
         "all is delivered in either host, or nearly; a share of it would hide what is lost",
     ),
-    Figure(
+    ComparedFigure(
         "mean hops", 2, 0.05, 0.0,
         "follows from the links, and from which of several ways is the fastest",
     ),
-    Figure(
+    ComparedFigure(
         "mean latency, ms", 1, 0.10, 0.0,
         "the host adds a millisecond or two to each hop of 56 ms in the mean: a socket, a "
         "signature, a timer that rounds up",
     ),
-    Figure(
+    ComparedFigure(
         "control messages per node and second", 2, 0.10, 0.0,
         "timers are late and not early, and the host looks for nodes out of sight now and then, "
         "which the simulator does not",
@@ -79,7 +79,7 @@ def figures(records: Records, warmup_ms: int, end_ms: int) -> Values:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    figure: Figure
+    figure: ComparedFigure
     simulated: Sequence[float]
     deployed: Sequence[float]
 

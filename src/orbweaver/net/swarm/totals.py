@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from orbweaver.net.swarm.latencies import added, quantile
-from orbweaver.net.swarm.words import Plan, Report
+from orbweaver.net.swarm.messages import MemberPlan, MemberReport
 
 RATE_S = 3.0
 """Rates are over so long."""
@@ -49,10 +49,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         return {**msgspec.to_builtins(self), "missing": self.missing}
 
 
-class Ledger:
-    def __init__(self, plans: Sequence[Plan]) -> None:
+class SwarmTotals:
+    def __init__(self, plans: Sequence[MemberPlan]) -> None:
         self._subscribers = Counter(topic for plan in plans for topic in plan.topics)
-        self.reports: dict[int, Report] = {}
+        self.reports: dict[int, MemberReport] = {}
         """The last one of each member that has reported."""
         self._begun: dict[int, float] = {}
         self._ended: dict[int, float] = {}

@@ -16,7 +16,7 @@ GO, HUSH = b"go\n", b"hush\n"
 REPORT_S = 0.5
 
 
-class Plan(msgspec.Struct, frozen=True):
+class MemberPlan(msgspec.Struct, frozen=True):
     settings: dict[str, Any]
     topics: tuple[str, ...]
     """To subscribe to and to publish on."""
@@ -33,7 +33,7 @@ class Ready(msgspec.Struct, frozen=True, tag="ready"):
     admin: str
 
 
-class Report(msgspec.Struct, frozen=True, tag="report", kw_only=True):
+class MemberReport(msgspec.Struct, frozen=True, tag="report", kw_only=True):
     published: dict[str, int]
     """By topic."""
     delivered: dict[str, int]
@@ -50,5 +50,5 @@ class Report(msgspec.Struct, frozen=True, tag="report", kw_only=True):
 
 
 encode = msgspec.json.Encoder().encode
-decode_plan = msgspec.json.Decoder(Plan).decode
-decode_said = msgspec.json.Decoder(Ready | Report).decode
+decode_plan = msgspec.json.Decoder(MemberPlan).decode
+decode_said = msgspec.json.Decoder(Ready | MemberReport).decode
