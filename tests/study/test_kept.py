@@ -8,7 +8,14 @@ import msgspec
 import pytest
 
 from orbweaver.core.errors import UsageError
-from orbweaver.study.kept import KeptResults, read_kept, told_codes
+from orbweaver.study.kept import (
+    Kept,
+    KeptResults,
+    append_kept,
+    read_kept,
+    read_lines,
+    told_codes,
+)
 from orbweaver.study.run import run_scenario
 from orbweaver.workload.scenario import RunSpec, Scenario, WorkloadSpec
 
@@ -74,3 +81,14 @@ def test_a_line_that_is_no_result_is_named(kept: KeptResults, tmp_path: Path) ->
     path.write_bytes(path.read_bytes() + b'{"code": "x"}\n')
     with pytest.raises(UsageError, match=r"some.jsonl, line 2: not a result: .*`result`"):
         read_kept(path)
+
+
+def test_results_are_added_one_by_one_whatever_happened_to_the_last(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    result = run_scenario(SMALL, 0).result
+    append_kept(path, Kept("old", result))
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:100])
+    assert [one.code for one in read_lines(path)] == ["old"], "a line was cut short by a crash"
+    append_kept(path, Kept("new", result))
+    assert [one.code for one in read_lines(path)] == ["old", "new"]

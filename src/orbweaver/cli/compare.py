@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,8 @@ import msgspec
 import typer
 from msgspec.structs import replace
 
+from orbweaver.cli.compare_data import SAMPLE_NODES, take_sample
+from orbweaver.cli.compare_runs import run_kept
 from orbweaver.cli.options import (
     SEEDS,
     Columns,
@@ -31,7 +34,7 @@ from orbweaver.cli.scenario import (
 )
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.sweep import report_cut_short
-from orbweaver.cli.terminal import err, out, print_json, progress, table, this_command
+from orbweaver.cli.terminal import err, out, print_json, table, this_command
 from orbweaver.core.errors import LAB
 from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.records.files import check_file
@@ -39,10 +42,11 @@ from orbweaver.report.comparison import COLUMNS, table_rows, write_page
 from orbweaver.report.oracle import told_oracle
 from orbweaver.report.plots import can_draw
 from orbweaver.sim.simulation import build_params
-from orbweaver.study.pool import Job, run_all
+from orbweaver.study.pool import Job
 from orbweaver.study.run import Result
 from orbweaver.workload.scenario import ChurnSpec, Scenario, build_scenario, make_workload
 
+KEPT = Path("out/compare.jsonl")
 WARMUP_MS = 30_000
 CALM, CHURNED = "calm", "churned"
 CHURN = "exponential:300:75"
@@ -84,6 +88,16 @@ def compare(
     ] = None,
     seeds: Seeds = SEEDS,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one for each core.")] = 0,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full", help=f"All nodes of a table, instead of a sample of {SAMPLE_NODES}."
+        ),
+    ] = False,
+    kept: Annotated[
+        Path,
+        typer.Option("--results", metavar="FILE", help="Where finished runs are kept."),
+    ] = KEPT,
     out_file: HtmlPage = Path("compare.html"),
     json: Json = False,
 ) -> None:
@@ -91,6 +105,9 @@ def compare(
 
     Each of them twice: with the same nodes all the time, and with nodes that come and go.
     Prints a table of each and writes a self-contained HTML page with plots.
+
+    A large table of subscriptions is sampled by a paper's method at first; the page says which,
+    and --full takes all of it. Finished runs are kept: after Ctrl-C, the same command goes on.
 
     Examples:
 
@@ -106,6 +123,8 @@ def compare(
     params = parse_settings_by_overlay(set or [], names)
     wanted = parse_seeds(seeds)
     check_file(out_file)
+    if kept != KEPT:
+        check_file(kept)
     drawn = can_draw()
     if not drawn:
         err.print(f"There will be tables and no page, whose plots need {LAB}", soft_wrap=True)
@@ -131,23 +150,39 @@ def compare(
     for one in compared:
         build_params(one, find(one.overlay))  # a mistake in it is told before anything runs
     tell_table(compared[0].workload)
-    halves = {CALM: [replace(one, churn=ChurnSpec()) for one in compared]}
-    if churn != "none":
-        topic_count = len(make_workload(compared[0], wanted[0]).subscriptions.topics)
-        halves[CHURNED] = [with_churn(one, churn, topic_count) for one in compared]
-    places = [(half, one) for half, scenarios in halves.items() for one in scenarios]
-    jobs: list[Job] = [
-        (replace(one, name=f"{one.overlay}, {half}"), seed)
-        for half, one in places
-        for seed in wanted
-    ]
-    results = _run(jobs, workers)
+    name_of_table = Path(compared[0].workload.file).name
+    with tempfile.TemporaryDirectory(prefix="orbweaver-") as folder:
+        about = ""
+        if not full:
+            churned = [with_churn(one, churn, 1) for one in compared] if churn != "none" else []
+            part, about = take_sample([*compared, *churned], Path(folder))
+            compared = [
+                replace(one, workload=other.workload)
+                for one, other in zip(compared, part, strict=False)
+            ]
+        halves = {CALM: [replace(one, churn=ChurnSpec()) for one in compared]}
+        if churn != "none":
+            topic_count = len(make_workload(compared[0], wanted[0]).subscriptions.topics)
+            halves[CHURNED] = [with_churn(one, churn, topic_count) for one in compared]
+        # One run of each before the second of any: that tells how long all will take.
+        jobs: list[Job] = [
+            (replace(one, name=f"{one.overlay}, {half}"), seed)
+            for seed in wanted
+            for half, scenarios in halves.items()
+            for one in scenarios
+        ]
+        if kept == KEPT:
+            kept.parent.mkdir(exist_ok=True)
+        results, new = run_kept(jobs, kept, workers)
     report_cut_short(results)
-    found: dict[str, dict[str, list[Result]]] = {half: {} for half in halves}
-    for i, (half, one) in enumerate(places):
-        found[half][one.overlay] = results[i * len(wanted) : (i + 1) * len(wanted)]
+    found: dict[str, dict[str, list[Result]]] = {
+        half: {one.overlay: [] for one in scenarios} for half, scenarios in halves.items()
+    }
+    for result in results:
+        overlay_name, _, half = result.name.rpartition(", ")
+        found[half][overlay_name].append(result)
     titles = {
-        half: _describe(scenarios[0], results[0].nodes, results[0].topics)
+        half: _describe(scenarios[0], results[0], name_of_table, about)
         for half, scenarios in halves.items()
     }
     last = list(halves)[-1]
@@ -157,6 +192,7 @@ def compare(
         plain = {**found, "page": str(out_file) if drawn else None}
         print_json(msgspec.to_builtins(plain, str_keys=True))
         return
+    out.print(f"{len(jobs)} runs, {new} of them new.", soft_wrap=True)
     for half, by_overlay in found.items():
         _print_comparison(titles[half], by_overlay)
     if oracle := told_oracle(results):
@@ -183,23 +219,13 @@ def with_churn(scenario: Scenario, asked: str | None, topics: int) -> Scenario:
     )
 
 
-def _run(jobs: list[Job], workers: int) -> list[Result]:
-    finished = 0
-    with progress("running", len(jobs), count=True) as bar:
-
-        def done(_: Result) -> None:
-            nonlocal finished
-            finished += 1
-            bar(finished)
-
-        return run_all(jobs, workers, done)
-
-
-def _describe(scenario: Scenario, nodes: int, topics: int) -> str:
+def _describe(scenario: Scenario, result: Result, name_of_table: str, sample: str) -> str:
     spec, churn = scenario.workload, scenario.churn
-    text = f"{nodes:,} nodes, {topics:,} topics"
-    if spec.file:
-        text += f" from {Path(spec.file).name}"
+    text = f"{result.nodes:,} nodes, {result.topics:,} topics"
+    if sample:
+        text += f" from {name_of_table}, {sample}"
+    elif spec.file:
+        text = f"all {text} from {name_of_table}"
     else:
         text += (
             f", {spec.subscriptions_per_node} subscriptions for each node, popularity "

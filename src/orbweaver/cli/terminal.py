@@ -31,15 +31,16 @@ def print_json(value: Any) -> None:
 
 
 @contextmanager
-def progress(label: str, total: int, count: bool = False) -> Iterator[Callable[[int], None]]:
-    """A bar that is told how much is done; silent when stderr is no terminal."""
+def progress(label: str, total: int, count: bool = False) -> Iterator[Callable[..., None]]:
+    """A bar that is told how much is done, and what to say beside it if that changes; silent
+    when stderr is no terminal."""
     columns = [TextColumn("{task.description}"), BarColumn()]
     columns.append(MofNCompleteColumn() if count else TextColumn("{task.percentage:3.0f} %"))
     with Progress(
         *columns, TimeElapsedColumn(), console=err, transient=True, disable=not err.is_terminal
     ) as bar:
         task = bar.add_task(label, total=max(1, total))
-        yield lambda done: bar.update(task, completed=done)
+        yield lambda done, says=label: bar.update(task, completed=done, description=says)
 
 
 def table(title: str, *columns: str, **options: Any) -> Table:

@@ -69,15 +69,29 @@ def _key(scenario: Scenario, seed: int) -> tuple[str, int]:
 
 def read_kept(path: Path) -> KeptResults:
     """None, if there is no such file yet."""
-    if not path.exists():
-        return KeptResults()
+    return KeptResults(read_lines(path))
+
+
+def read_lines(path: Path) -> list[Kept]:
+    """All that is in a file, also of one run by several versions of the code. A last line that
+    was cut short, by a crash while it was added, is left out."""
+    data = path.read_bytes() if path.exists() else b""
     kept = []
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+    for number, line in enumerate(data[: data.rfind(b"\n") + 1].splitlines(), 1):
         try:
             kept.append(msgspec.json.decode(line, type=Kept))
         except msgspec.MsgspecError as error:
             raise UsageError(f"{path}, line {number}: not a result: {error}") from None
-    return KeptResults(kept)
+    return kept
+
+
+def append_kept(path: Path, one: Kept) -> None:
+    """Add a result to a file, in the place of a last line that was cut short."""
+    with path.open("ab+") as file:
+        file.seek(0)
+        data = file.read()
+        file.truncate(data.rfind(b"\n") + 1)
+        file.write(msgspec.json.encode(one) + b"\n")
 
 
 def codes_of(kept: Iterable[Kept]) -> Codes:

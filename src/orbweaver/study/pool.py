@@ -15,13 +15,20 @@ Job = tuple[Scenario, int]
 
 
 def run_all(
-    jobs: Sequence[Job], workers: int = 0, done: Callable[[Result], None] | None = None
+    jobs: Sequence[Job],
+    workers: int = 0,
+    done: Callable[[Result], None] | None = None,
+    running: Callable[[Sequence[Job], Sequence[Job]], None] | None = None,
 ) -> list[Result]:
-    """Results in the order of the jobs. `workers` 0 means one for each core."""
+    """Results in the order of the jobs. `workers` 0 means one for each core. `done` is given
+    each result; `running`, at the start and after each result, the jobs under way and those that
+    wait."""
     workers = min(workers or os.cpu_count() or 1, len(jobs))
     results: dict[int, Result] = {}
     if workers <= 1:
         for i, job in enumerate(jobs):
+            if running is not None:
+                running([job], jobs[i + 1 :])
             results[i] = _run(job)
             if done is not None:
                 done(results[i])
@@ -31,13 +38,22 @@ def run_all(
     context = multiprocessing.get_context("spawn")
     others = multiprocessing.active_children()
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupt)
+
+    def tell() -> None:
+        # Jobs are taken in order, so that those under way are the first that are not done.
+        left = [jobs[i] for i in order if i not in results]
+        if running is not None and left:
+            running(left[:workers], left[workers:])
+
     try:
         futures = {pool.submit(_run, jobs[i]): i for i in order}
+        tell()
         for future in as_completed(futures):
             result = future.result()
             results[futures[future]] = result
             if done is not None:
                 done(result)
+            tell()
     except BaseException:
         # Nobody waits for what is under way: a run may take an hour, and leaves nothing behind.
         for worker in multiprocessing.active_children():

@@ -1,0 +1,63 @@
+"""The data that `orbweaver compare` runs on: a user's table, or a sample of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from orbweaver.workload.sampling import are_nodes, sampled
+from orbweaver.workload.scenario import Scenario, WorkloadSpec
+from orbweaver.workload.subscriptions import Subscriptions, load_subscriptions
+from orbweaver.workload.tables import table_in
+
+SAMPLE_NODES = 500
+"""Nodes of a table that are compared on, unless all are asked for."""
+
+
+def take_sample(scenarios: Sequence[Scenario], folder: Path) -> tuple[list[Scenario], str]:
+    """The same scenarios on a sample of their table, which is written into `folder`, and a
+    sentence about it. They stay as they are where the table is small, where there is none, and
+    where other files or settings are about nodes that the sample might not have."""
+    spec = scenarios[0].workload
+    if not spec.file or any(map(_names_nodes, scenarios)):
+        return list(scenarios), ""
+    source = Path(spec.file)
+    whole = load_subscriptions(table_in(source, "subscriptions"), spec.reading())
+    if len(whole.labels) <= SAMPLE_NODES:
+        return list(scenarios), ""
+    said = _topics_are_nodes(source)
+    part, how = sampled(whole, SAMPLE_NODES, are_nodes(whole) if said is None else said)
+    file = folder / f"{source.name.partition('.')[0]}.csv"
+    _write(part, file)
+    text = (
+        f"a sample of {len(whole.labels):,} nodes and {len(whole.topics):,} topics: {how}; "
+        "--full takes them all"
+    )
+    return [replace(one, workload=WorkloadSpec(file=str(file))) for one in scenarios], text
+
+
+def _names_nodes(scenario: Scenario) -> bool:
+    churn = scenario.churn
+    by_name = churn.model == "file" and churn.nodes == "by name"
+    return by_name or churn.crowd > 0 or bool(scenario.interests)
+
+
+def _topics_are_nodes(source: Path) -> bool | None:
+    """What a dataset says of itself, if it is one."""
+    manifest = source / "dataset.json"
+    if not manifest.is_file():
+        return None
+    said = json.loads(manifest.read_text(encoding="utf-8")).get("topics_are_nodes")
+    return said if isinstance(said, bool) else None
+
+
+def _write(part: Subscriptions, file: Path) -> None:
+    with file.open("w", newline="", encoding="utf-8") as text:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(("node", "topic"))
+        for label, topics in zip(part.labels, part.of_node, strict=True):
+            writer.writerows((label, topic) for topic in topics)

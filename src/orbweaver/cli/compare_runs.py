@@ -1,0 +1,74 @@
+"""The runs of `orbweaver compare`: kept as they finish, with a bar that says what runs."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from orbweaver.cli.terminal import progress
+from orbweaver.metrics.averages import mean
+from orbweaver.study.kept import Kept, KeptResults, append_kept, read_lines
+from orbweaver.study.pool import Job, run_all
+from orbweaver.study.run import Result
+from orbweaver.study.version import run_code
+
+SHOWN = 3
+"""Runs under way that are named beside the bar."""
+
+
+def run_kept(jobs: Sequence[Job], path: Path, workers: int) -> tuple[list[Result], int]:
+    """The results in the order of the jobs, and how many had to be run. Those that the file has
+    of this version of the code are taken from it, and each new one is added when it is there, so
+    that an interrupted comparison goes on where it was."""
+    overlays = {scenario.overlay for scenario, _ in jobs}
+    codes = {overlay: run_code(overlay) for overlay in overlays}
+    known = KeptResults(
+        one for one in read_lines(path) if codes.get(one.result.overlay) == one.code
+    )
+    missing = known.missing(jobs)
+    finished = [one.result for one in known.of(jobs)]
+    with progress("running", len(jobs), count=True) as bar:
+
+        def running(at_work: Sequence[Job], others: Sequence[Job]) -> None:
+            left = [*at_work, *others]
+            bar(len(jobs) - len(left), told(at_work, remaining_s(left, finished, workers)))
+
+        def done(result: Result) -> None:
+            one = Kept(codes[result.overlay], result)
+            append_kept(path, one)
+            known.add(one.code, [result])
+            finished.append(result)
+
+        if missing:
+            run_all(missing, workers, done, running)
+    return [one.result for one in known.of(jobs)], len(missing)
+
+
+def remaining_s(left: Sequence[Job], finished: Sequence[Result], workers: int) -> float | None:
+    """Seconds until all is done, as far as finished runs tell: of the same overlay and churn,
+    else of the same overlay, else of all. None before any has finished."""
+    if not finished:
+        return None
+    seconds: dict[str, list[float]] = defaultdict(list)
+    for result in finished:
+        for group in (result.name, result.overlay, ""):
+            seconds[group].append(result.wall_seconds)
+    total = 0.0
+    for scenario, _ in left:
+        group = next(g for g in (scenario.name, scenario.overlay, "") if g in seconds)
+        total += mean(seconds[group])
+    at_once = min(workers or os.cpu_count() or 1, max(1, len(left)))
+    return total / at_once
+
+
+def told(under_way: Sequence[Job], remaining: float | None) -> str:
+    """What the bar says: what runs, and for how long."""
+    names = [f"{scenario.name}, seed {seed}" for scenario, seed in under_way]
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    text = f"{'; '.join(names[:SHOWN])}{more}"
+    if remaining is None:
+        return text
+    left = f"{remaining / 60:.0f} min" if remaining >= 90 else f"{remaining:.0f} s"
+    return f"{text}; about {left} left"

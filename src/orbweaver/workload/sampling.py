@@ -1,0 +1,87 @@
+"""A part of a table of subscriptions that many runs can carry, by the papers' methods.
+
+The same methods as `orbweaver sample` has for tables of any size, for a table in memory.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from random import Random
+
+from orbweaver.core.seeds import generator, sample
+from orbweaver.workload.subscriptions import Subscriptions
+
+SEED_NODES = 10
+"""Nodes that a breadth-first search begins with."""
+SEED_TOPICS = 250
+"""Random topics whose subscribers are a universe (Rappel 6.1.2)."""
+KEPT_TOPICS = 100
+"""Topics that are kept, the most wanted in the universe (Rappel 6.1.2)."""
+
+
+def are_nodes(whole: Subscriptions) -> bool:
+    """Whether topics are names of nodes, as in a social graph: half of them or more are."""
+    names = set(whole.labels)
+    return 2 * sum(topic in names for topic in whole.topics) >= len(whole.topics)
+
+
+def sampled(whole: Subscriptions, nodes: int, topics_are_nodes: bool) -> tuple[Subscriptions, str]:
+    """At most so many nodes, always the same ones, and a word on how they were chosen."""
+    rng = generator("sample", nodes)
+    if topics_are_nodes:
+        return breadth_first(whole, nodes, rng), "breadth-first from ten nodes (Vitis IV-E)"
+    return seed_universe(whole, nodes, rng), (
+        f"subscribers of {SEED_TOPICS} random topics with the {KEPT_TOPICS} topics that they want "
+        "most (Rappel 6.1.2)"
+    )
+
+
+def breadth_first(whole: Subscriptions, nodes: int, rng: Random) -> Subscriptions:
+    """Follow relations from some seeds until there are enough nodes, and keep the relations
+    among them (Vitis IV-E). A search that ends early is begun again elsewhere, with twice the
+    seeds."""
+    followed = dict(zip(whole.labels, whole.of_node, strict=True))
+    everybody = list(dict.fromkeys((*whole.labels, *whole.topics)))
+    chosen: dict[str, None] = {}
+    frontier: list[str] = []
+    seeds = SEED_NODES
+    while len(chosen) < min(nodes, len(everybody)):
+        found = dict.fromkeys(other for node in frontier for other in followed.get(node, ()))
+        count = nodes - len(chosen)
+        candidates = [node for node in found if node not in chosen]
+        if not candidates:
+            candidates = [node for node in everybody if node not in chosen]
+            count, seeds = min(seeds, count), 2 * seeds
+        frontier = sample(rng, candidates, count)
+        chosen |= dict.fromkeys(frontier)
+    return _part(whole, chosen, chosen)
+
+
+def seed_universe(whole: Subscriptions, nodes: int, rng: Random) -> Subscriptions:
+    """Take subscribers of random topics, with the topics most wanted among them (Rappel)."""
+    seeds = frozenset(sample(rng, whole.topics, SEED_TOPICS))
+    pairs = zip(whole.labels, whole.of_node, strict=True)
+    universe = [label for label, topics in pairs if not seeds.isdisjoint(topics)]
+    chosen = dict.fromkeys(sample(rng, universe, nodes))
+    inside = _part(whole, chosen, whole.topics)
+    wanted = Counter(topic for topics in inside.of_node for topic in topics)
+    # Of topics that are wanted equally, those that come first in the table.
+    most = [topic for topic, _ in wanted.most_common(KEPT_TOPICS)]
+    return _part(whole, chosen, most)
+
+
+def _part(whole: Subscriptions, nodes: Iterable[str], topics: Iterable[str]) -> Subscriptions:
+    """These nodes with these topics, in the order of the table; without nodes that are left with
+    none."""
+    kept_nodes, kept_topics = frozenset(nodes), frozenset(topics)
+    rows = {
+        label: tuple(topic for topic in wanted if topic in kept_topics)
+        for label, wanted in zip(whole.labels, whole.of_node, strict=True)
+        if label in kept_nodes
+    }
+    rows = {label: wanted for label, wanted in rows.items() if wanted}
+    there = frozenset(topic for wanted in rows.values() for topic in wanted)
+    return Subscriptions(
+        tuple(topic for topic in whole.topics if topic in there), tuple(rows.values()), tuple(rows)
+    )
