@@ -65,7 +65,7 @@ def test_pub_says_that_peers_do_not_take_so_large_a_payload(tmp_path: Path) -> N
         join = "--join", node.says(ADDRESS), *QUICK
         with Command(tmp_path, "pub", "kept", "x" * 2000, *join) as pub:
             assert pub.ends() == 2
-            assert "a payload of 2000 bytes; its peers take at most 1000" in pub.err
+            assert "a payload of 2000 bytes is too large: its peers take at most 1000" in pub.err
 
 
 def test_pub_fails_and_says_why_when_peers_decline_the_event(tmp_path: Path) -> None:

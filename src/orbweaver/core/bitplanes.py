@@ -1,10 +1,10 @@
-"""Counting many sets at once with Python's big integers.
+"""This module counts over many sets at once with Python's big integers.
 
-A set of small numbers is an integer with those bits on. To count, for every position
-at once, in how many of several sets it occurs, the sets are added up *vertically*: plane
-`i` holds bit `i` of every position's count. Adding ten sets over ten thousand positions
-costs a few dozen operations on 1,250-byte integers instead of a hundred thousand
-look-ups, and this is what lets a full membership view scale.
+A set of small numbers is an integer in which the bits at those positions are on. To count, for
+every position at once, in how many of several sets it occurs, the sets are added up
+*vertically*: plane `i` holds bit `i` of every position's count. Adding ten sets over ten
+thousand positions costs a few dozen operations on 1,250-byte integers instead of a hundred
+thousand look-ups; a full membership view scales because of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 
 def bits_of(mask: int) -> Iterator[int]:
-    """The positions that are on, lowest first."""
+    """Yield the positions that are on, lowest first."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
@@ -21,7 +21,7 @@ def bits_of(mask: int) -> Iterator[int]:
 
 
 def count_planes(sets: Iterable[int]) -> list[int]:
-    """The vertical sum of the sets: plane i has bit i of each position's count."""
+    """Return the vertical sum of the sets: plane i has bit i of each position's count."""
     planes: list[int] = []
     for carry in sets:
         for i, plane in enumerate(planes):
@@ -36,7 +36,7 @@ def count_planes(sets: Iterable[int]) -> list[int]:
 
 
 def highest(planes: list[int], among: int) -> tuple[int, int]:
-    """The largest count to be found among the positions given, and where it occurs."""
+    """Return the largest count found among the given positions, and the positions that have it."""
     count = 0
     for plane in reversed(planes):
         count <<= 1
@@ -48,7 +48,7 @@ def highest(planes: list[int], among: int) -> tuple[int, int]:
 
 
 def at_count(planes: list[int], count: int, among: int) -> int:
-    """The positions among those given whose count is exactly `count`."""
+    """Return the positions in `among` whose count is exactly `count`."""
     if count >> len(planes):
         return 0
     for i, plane in enumerate(planes):
@@ -57,7 +57,7 @@ def at_count(planes: list[int], count: int, among: int) -> int:
 
 
 def nth_bit(mask: int, n: int) -> int:
-    """The position of the n-th bit that is on (n from 0), by halving."""
+    """Return the position of the n-th bit that is on (n from 0), found by halving the mask."""
     base = 0
     width = mask.bit_length()
     while width > 1:
@@ -76,10 +76,10 @@ def nth_bit(mask: int, n: int) -> int:
 
 
 def covered_at_least(sets: Iterable[int], k: int) -> list[int]:
-    """Thresholds: entry i (from 0) holds the positions that occur in more than i sets.
+    """Return `k` masks: entry i (from 0) holds the positions that occur in more than i sets.
 
-    The list has `k` entries. For the small k of coverage this saturating count is
-    cheaper than full planes and can be read off directly.
+    For the small k of coverage, a count that stops at k is cheaper than full planes and can be
+    read off directly.
     """
     levels = [0] * k
     for members in sets:

@@ -1,4 +1,4 @@
-"""Who and what: node identifiers and topic names."""
+"""Node identifiers and topic names, and the rules for legal topic names."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from msgspec import Meta
 from orbweaver.core.errors import UsageError
 
 NodeId = NewType("NodeId", int)
-"""A node. The simulator numbers its nodes from 0; a network host derives the number
+"""The id of a node. The simulator numbers its nodes from 0; a network host derives the number
 from the node's key. Messages that mention a node use this type and no other, so that a
-host can find the peers a message names."""
+host can find the peers that a message names."""
 
 TOPIC_BYTES_MAX = 255
+"""Longest topic name, in bytes of UTF-8."""
 
 WILDCARDS = ("#", "+", "*")
-"""Levels that select several topics in other systems. Orbweaver has no such subscriptions."""
+"""Levels that select several topics in other systems. Orbweaver has no wildcard subscriptions."""
 
 Topic = Annotated[str, Meta(max_length=TOPIC_BYTES_MAX)]
-"""A UTF-8 name with ``/`` between levels, as in ``news/sport``. A message with a longer one
-is not read at all."""
+"""A topic's name: UTF-8 with ``/`` between levels, as in ``news/sport``. A message that holds a
+name of more than `TOPIC_BYTES_MAX` characters is rejected as a whole."""
 
 
 def check_topic(topic: str) -> Topic:
-    """Return `topic` if it is a legal name, else raise a `UsageError` that says why not."""
+    """Return `topic` if it is a legal name, else raise a `UsageError` that says why it is not."""
     if not isinstance(topic, str) or not topic:
         raise UsageError("a topic is a non-empty string, such as 'news/sport'")
     try:
@@ -32,25 +33,29 @@ def check_topic(topic: str) -> Topic:
     except UnicodeEncodeError:
         raise UsageError(f"topic {topic!r} is not valid UTF-8") from None
     if size > TOPIC_BYTES_MAX:
-        raise UsageError(f"topic {topic[:20]!r}... has {size} bytes, more than {TOPIC_BYTES_MAX}")
+        raise UsageError(
+            f"topic {topic[:20]!r}... has {size} bytes; at most {TOPIC_BYTES_MAX} are allowed"
+        )
     if not topic.isprintable():
         raise UsageError(f"topic {topic!r} has characters that cannot be printed")
     if "" in topic.split("/"):
-        raise UsageError(f"topic {topic!r} has an empty level: no leading, trailing or double '/'")
+        raise UsageError(
+            f"topic {topic!r} has an empty level: leave out a leading, trailing or double '/'"
+        )
     return topic
 
 
 def check_single_topic(topic: str) -> Topic:
     """Return `topic` if an application may subscribe to it or publish on it.
 
-    The rule of `check_topic`, and no level is a wildcard: a subscriber to `news/#` would wait
-    for ever. Names in traces and in messages of peers are free to have such levels.
+    The rule of `check_topic` holds, and no level may be a wildcard: a subscriber to `news/#`
+    would wait for ever. Names in traces and in messages of peers may have wildcard levels.
     """
     check_topic(topic)
     for level in topic.split("/"):
         if level in WILDCARDS:
             raise UsageError(
-                f"topic {topic!r} has the wildcard '{level}', and there are no wildcards: "
+                f"topic {topic!r} has the wildcard '{level}', which Orbweaver does not support: "
                 "name each topic in full"
             )
     return topic

@@ -1,4 +1,4 @@
-"""Messages and events: frozen structs, passed by reference or encoded on the wire."""
+"""Messages and events are frozen structs, passed by reference or encoded on the wire."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from orbweaver.core.topics import Interest, TopicTable
 
 Purpose = Literal["build", "keepalive", "membership", "repair", "data"]
 """What a message is for: making and unmaking links, keeping them alive, learning of
-other nodes, finding out who lacks an event, or carrying one."""
+other nodes, finding out which nodes lack an event, or carrying an event."""
 
 PURPOSES: tuple[Purpose, ...] = ("build", "keepalive", "membership", "repair", "data")
+"""Every purpose, in the order in which tables list them."""
 
 
 class Seal:
-    """A publisher's signature under a batch of events. Overlays pass it on with the event;
-    hosts make and check it. In a message it is only named; hosts see to it that the
-    receiver has it."""
+    """A publisher's signature under a batch of events.
+
+    Overlays pass the seal on with the event; hosts make and check it. A message holds only the
+    seal's name; hosts ensure that the receiver has the seal itself.
+    """
 
     __slots__ = ("name",)
 
@@ -36,17 +39,18 @@ class Seal:
 
 
 class Event(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Something published. The first four fields together name it for ever."""
+    """An event is one publication. Its first four fields together identify it for ever."""
 
     topic: Topic
     publisher: NodeId
     epoch: int
-    """When the publisher started, in its own milliseconds: sequences begin anew then."""
+    """When the publisher started, in milliseconds of its own clock. Sequence numbers begin anew
+    with each epoch."""
     seq: int
-    """Counts from 0 for each (publisher, epoch, topic)."""
+    """Sequence number of the event, from 0 for each (publisher, epoch, topic)."""
     payload: bytes = b""
     seal: Seal | None = None
-    """None in a simulation, and where events are not signed."""
+    """The signature, or None in a simulation and where events are not signed."""
 
     @property
     def stream(self) -> StreamId:
@@ -54,22 +58,25 @@ class Event(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 StreamId = tuple[NodeId, int, Topic]
-"""(publisher, epoch, topic): within it, sequence numbers count from 0 without gaps."""
+"""(publisher, epoch, topic): within one stream, sequence numbers count from 0 without gaps."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What one node sends to another. Subclasses set `tag` to their wire name."""
+    """Base of what one node sends to another. Subclasses set `tag` to their wire name."""
 
     purpose: ClassVar[Purpose] = "build"
     carries: ClassVar[bool] = False
-    """True for a `Carrier`: a class attribute is cheaper to ask than isinstance."""
+    """True for a `Carrier`: reading a class attribute is cheaper than isinstance."""
     announces: ClassVar[bool] = False
-    """True for a message that only says that there is an event; it has a `topic`."""
+    """True for a message that only says that an event exists; the message has a `topic`."""
 
 
 class Carrier(Message, frozen=True, gc=False):
-    """A message with an event in it. Hosts look at these to tell traffic that interests
-    the receiver from traffic that does not; overlays only have to use them."""
+    """A message that carries an event.
+
+    Hosts inspect carriers to tell traffic that interests the receiver from traffic that does
+    not; overlays only have to derive their own messages from this class.
+    """
 
     purpose: ClassVar[Purpose] = "data"
     carries: ClassVar[bool] = True
@@ -78,37 +85,38 @@ class Carrier(Message, frozen=True, gc=False):
     hops: int
     """How many links the event has crossed when this message arrives."""
     age_ms: int
-    """Time since publication as far as the senders could tell: time spent waiting at
-    nodes, without time on the wire, since no clocks are compared."""
+    """Milliseconds since publication that the event has waited at nodes. Time on the wire is not
+    counted, since no clocks are compared."""
 
 
 INTEREST_BYTES_MAX = 1 << 15
-"""Names of the topics that one node wants. Some dozens of interests go in one message, and
-the message has to go in one frame."""
+"""Most bytes that the names in one node's interest may take. A message holds several dozen
+interests, and the message has to fit into one frame."""
 FEW = INTEREST_BYTES_MAX // (TOPIC_BYTES_MAX + 1)
-"""Topics that are within that bound however long their names."""
+"""How many topics are within `INTEREST_BYTES_MAX` however long their names are."""
 
 
 def names_size(topics: Iterable[Any]) -> int:
-    """Bytes of these names."""
+    """Return how many bytes the given names take; entries that are not text count as nothing."""
     return sum(len(topic.encode("utf-8", "replace")) for topic in topics if isinstance(topic, str))
 
 
 class Codec:
-    """Messages to bytes and back, for the message types of one overlay.
+    """Encode and decode the message types of one overlay.
 
-    Interests go as lists of names and are numbered again by the receiver's table.
+    An interest travels as a list of names; the receiver's table numbers the names again.
     """
 
     def __init__(self, messages: Iterable[type[Message]], topics: TopicTable) -> None:
         self._topics = topics
         union: Any = Union[tuple(messages)]  # noqa: UP007
         self.seals: Mapping[bytes, Seal] = {}
-        """Where the seals that messages name are found. Of one that is not there the event
-        only gets the name."""
+        """Seals by name, for the names in messages. An event whose seal is missing here gets a
+        seal that has only the name."""
         self.room = 1 << 20
-        """New topics that may still be named. What is beyond, here or in the table, is left out
-        of interests: whoever passes on what others want must not be blamed for it."""
+        """How many new topics messages may still name. Topics beyond `room`, or beyond the room
+        in the table, are left out of interests: a peer that passes on the interests of others
+        must not be blamed for their size."""
         self._encoder = msgspec.msgpack.Encoder(enc_hook=_encode_hook)
         self._decoder = msgspec.msgpack.Decoder(union, dec_hook=self._decode_hook)
         self._list_decoder = msgspec.msgpack.Decoder(list[union], dec_hook=self._decode_hook)
@@ -119,7 +127,7 @@ class Codec:
         return message
 
     def decode_list(self, data: bytes | memoryview) -> list[Message]:
-        """The messages of an array."""
+        """Decode a msgpack array of messages."""
         messages: list[Message] = self._checked(self._list_decoder, data)
         return messages
 
@@ -132,12 +140,14 @@ class Codec:
     def _decode_hook(self, kind: type, value: Any) -> Any:
         if kind is Seal:
             if not isinstance(value, bytes):
-                raise ValueError("a seal is named by bytes")
+                raise ValueError(f"a seal's name is {type(value).__name__}; it should be bytes")
             return self.seals.get(value) or Seal(value)
         if kind is not Interest or not isinstance(value, list):
             raise ValueError("an interest is a list of topics")
         if len(value) > FEW and names_size(value) > INTEREST_BYTES_MAX:
-            raise ValueError(f"an interest of {len(value)} topics")
+            raise ValueError(
+                f"an interest of {len(value)} topics takes more than {INTEREST_BYTES_MAX} bytes"
+            )
         return self._topics.interest([topic for topic in value if self._has_room(topic)])
 
     def _has_room(self, topic: Any) -> bool:
@@ -159,4 +169,7 @@ def _encode_hook(value: Any) -> Any:
         return value.topics
     if isinstance(value, Seal):
         return value.name
-    raise TypeError(f"{type(value).__name__} does not belong in a message")
+    raise TypeError(
+        f"{type(value).__name__} cannot be encoded; a message holds plain values, interests "
+        "and seals"
+    )

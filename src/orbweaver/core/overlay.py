@@ -1,8 +1,9 @@
-"""The contract: an overlay is a state machine without I/O.
+"""The contract between overlays and hosts: an overlay is a state machine without I/O.
 
-One object is one node's side of one system. A host calls it, and it answers through its
-outbox; the host gives it time, a seeded generator and an outbox, and it uses no other
-source of either. See docs/write-your-own-overlay.md.
+One overlay object is one node's side of one system. A host calls the overlay, and the overlay
+answers through its outbox. The host gives it time, a seeded generator and the outbox; an
+overlay uses no other clock, no other chance and no other way out. See
+docs/write-your-own-overlay.md.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from orbweaver.core.params import Params
 from orbweaver.core.topics import Interest, TopicTable
 
 Timer = Hashable
-"""What a timer is called; setting a timer again under the same name moves it."""
+"""The name of a timer. Setting a timer again under the same name moves it."""
 
 
 class Outbox(Protocol):
-    """The one door out. All times are whole milliseconds."""
+    """The only way out of an overlay. All times are whole milliseconds."""
 
     def now(self) -> int: ...
     def send(self, to: NodeId, message: Message) -> None: ...
     def send_all(self, peers: Iterable[NodeId], message: Message) -> None:
-        """The same to each; a host need not encode it more than once."""
+        """Send the same message to each peer. A host may encode it once for all of them."""
         ...
 
     def set_timer(self, timer: Timer, delay_ms: int) -> None: ...
@@ -43,7 +44,7 @@ class Outbox(Protocol):
 
 
 class InterestView(Protocol):
-    """What a node knows of other nodes and their interests: the paper's *interest view*.
+    """What a node knows of other nodes and their interests (SpiderCast's *interest view*).
 
     `wanted` is an interest mask. Peers in `exclude` are never returned; None means that
     no known peer fits.
@@ -53,20 +54,20 @@ class InterestView(Protocol):
     def best_match(
         self, wanted: int, exclude: Iterable[NodeId], rng: Random | None
     ) -> NodeId | None:
-        """Return the peer with most of `wanted`, which is at least one topic.
+        """Return the peer that shares the most topics of `wanted`, at least one.
 
-        Ties are broken by `rng`, or without one in favour of the lowest id, an order that
-        is common to all nodes.
+        `rng` breaks ties; without `rng` the lowest id wins, an order that is the same at all
+        nodes.
         """
         ...
 
     def any_match(self, wanted: int, exclude: Iterable[NodeId], rng: Random) -> NodeId | None:
-        """A random peer with at least one topic of `wanted`."""
+        """Return a random peer that shares at least one topic of `wanted`."""
         ...
 
     def any_peer(self, exclude: Iterable[NodeId], rng: Random) -> NodeId | None: ...
     def successor(self, topic: Topic, node: NodeId) -> NodeId | None:
-        """The next node on `topic` after `node` in the order of ids, wrapping round."""
+        """Return the next node on `topic` after `node` in the order of ids, wrapping round."""
         ...
 
 
@@ -81,7 +82,7 @@ class Directory(InterestView, Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Context:
-    """What the host gives to one node."""
+    """What the host gives to the overlay of one node."""
 
     me: NodeId
     outbox: Outbox
@@ -94,7 +95,7 @@ class Context:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Claims:
-    """What a system promises, for the checks to hold it to."""
+    """What a system promises; the contract checks hold it to these claims."""
 
     noiseless: bool
     """A node receives only events on topics of its own interest."""
@@ -107,14 +108,14 @@ class Claims:
 
 
 class Overlay(ABC):
-    """Base of every overlay. Class attributes describe it; hosts only use these methods."""
+    """Base of every overlay: class attributes describe it, and hosts call only these methods."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
     paper: ClassVar[str] = ""
     Params: ClassVar[type[Params]]
     messages: ClassVar[tuple[type[Message], ...]]
-    """All messages it may send, for the codec. Tags must differ."""
+    """All message types that the overlay may send, for the codec. Their tags must differ."""
 
     def __init__(self, context: Context, params: Any) -> None:
         self.context = context
@@ -126,23 +127,28 @@ class Overlay(ABC):
 
     @classmethod
     def degree_bound(cls, params: Any, interest: Interest) -> int | None:
-        """The most links that a node with this interest may have, or None."""
+        """Return the most links that a node with this interest may have, or None if the overlay
+        has no bound."""
         return None
 
     @abstractmethod
     def start(self, contacts: Sequence[NodeId]) -> None:
-        """Join. `contacts` are some nodes that were up a moment ago. Called once, and
-        topics may have been subscribed to before."""
+        """Join the overlay. `contacts` are some nodes that were up a moment ago.
+
+        `start` is called once; calls of `subscribe` may come before it.
+        """
 
     def meet(self, contacts: Sequence[NodeId]) -> None:
-        """More nodes that were up a moment ago, while the overlay runs: a network host looks
-        for some now and then, so that parts of a network that lost sight of each other find
-        together again. Without views of other nodes there is nothing to do."""
+        """Take note of more nodes that were up a moment ago, while the overlay runs.
+
+        A network host looks for such nodes from time to time, so that parts of a network that
+        lost sight of each other meet again. An overlay without a membership view ignores them.
+        """
         return
 
     @abstractmethod
     def stop(self) -> None:
-        """Leave in good order; nothing is called afterwards."""
+        """Leave in good order. The host calls no method afterwards."""
 
     @abstractmethod
     def subscribe(self, topic: Topic) -> None: ...
@@ -152,14 +158,14 @@ class Overlay(ABC):
 
     @abstractmethod
     def publish(self, topic: Topic, payload: bytes) -> Event:
-        """Publish and return the event. It is not delivered to its own publisher."""
+        """Publish an event and return it. An event is not delivered to its own publisher."""
 
     @abstractmethod
     def receive(self, sender: NodeId, message: Message) -> None: ...
 
     def receive_all(self, sender: NodeId, messages: Sequence[Carrier]) -> None:
-        """Events that came from one peer together, in this order. An overlay for which that
-        is less work may take them together."""
+        """Handle events that came together from one peer, in this order. An overlay may override
+        this method where handling them together takes less work."""
         for message in messages:
             self.receive(sender, message)
 
@@ -168,23 +174,26 @@ class Overlay(ABC):
 
     @abstractmethod
     def lost(self, peer: NodeId) -> None:
-        """The host has found out that `peer` cannot be reached."""
+        """Handle the loss of `peer`, which the host can no longer reach."""
 
     def backlog(self) -> int:
-        """Events published here a moment ago that no neighbour has taken yet. A host that
-        does not want to lose any lets the application wait while there are many."""
+        """Return how many events published here no neighbour has taken yet. While there are
+        many, a host that does not want to lose any makes the application wait."""
         return 0
 
     def towards(self, topic: Topic) -> Collection[NodeId]:
-        """Return the neighbours to which an event on `topic` goes from this node, which need
-        not subscribe to it. A host that looks for missed events follows them to a subscriber.
-        An overlay in which every subscriber has a subscriber among its neighbours needs none."""
+        """Return the neighbours to which this node would send an event on `topic`.
+
+        These neighbours need not subscribe to it. A host that looks for missed events follows
+        them to a subscriber. An overlay in which every subscriber has a subscriber among its
+        neighbours returns none.
+        """
         return ()
 
     @abstractmethod
     def links(self) -> Collection[NodeId]:
-        """The peers this node counts as its neighbours now."""
+        """Return the peers that this node counts as its neighbours now."""
 
     def status(self) -> dict[str, int]:
-        """Whole numbers that tell an operator how this node is doing, by name."""
+        """Return whole numbers, by name, that tell an operator how this node is doing."""
         return {}

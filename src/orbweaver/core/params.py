@@ -1,4 +1,4 @@
-"""Parameters of overlays: declared once with unit, default and source, read from text."""
+"""Parameters of overlays are declared once, with unit, default and source, and read from text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of each overlay's parameters.
 
     Every field is ``Annotated[type, Meta(ge=..., description=..., title=source)]``: the
-    description tells the meaning, the title where the default comes from.
+    description gives the meaning, the title the source of the default.
     """
 
 
@@ -32,6 +32,7 @@ class ParamInfo:
 
 
 def describe(params: type[Params]) -> list[ParamInfo]:
+    """Return name, type, default, meaning and source of every parameter."""
     hints = get_type_hints(params, include_extras=True)
     rows = []
     for field in msgspec.structs.fields(params):
@@ -54,15 +55,18 @@ def describe(params: type[Params]) -> list[ParamInfo]:
 
 
 def differing(params: msgspec.Struct) -> dict[str, Any]:
-    """The settings that are not the defaults: how a scenario is told apart from others,
-    however its numbers were typed."""
+    """Return the values that are not the defaults. They identify a scenario, however its numbers
+    were typed."""
     fields = msgspec.structs.fields(type(params))
     values = {field.name: (getattr(params, field.name), field.default) for field in fields}
     return {name: value for name, (value, default) in values.items() if value != default}
 
 
 def build(params: type[P], settings: Mapping[str, Any], owner: str) -> P:
-    """Settings (numbers, or text as typed on a command line) to parameters."""
+    """Build parameters from settings, which are numbers or text as typed on a command line.
+
+    `owner` names what the parameters belong to, for the `UsageError` about a wrong setting.
+    """
     known = [field.name for field in msgspec.structs.fields(params)]
     for name in settings:
         if name not in known:

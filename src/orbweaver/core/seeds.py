@@ -1,7 +1,7 @@
-"""Chance, derived rather than drawn: every generator comes from a seed and labels.
+"""Random generators are derived, not drawn: each one comes from a seed and labels.
 
-`random.Random` promises a stable sequence only for `random()`, so the draws below are
-written on that alone: a run then repeats on any Python.
+`random.Random` promises a stable sequence only for `random()`, so the draws below use
+`random()` alone: a run then repeats on any version of Python.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ T = TypeVar("T")
 
 
 def derive(*labels: int | str) -> int:
-    """A 64-bit seed that depends on every label and on their order."""
+    """Return a 64-bit seed that depends on every label and on their order."""
     text = "\x1f".join(f"{type(label).__name__}:{label}" for label in labels)
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
 def generator(*labels: int | str) -> Random:
+    """Return a generator whose seed is derived from the labels."""
     return Random(derive(*labels))
 
 
 def below(rng: Random, bound: int) -> int:
-    """A whole number in [0, bound)."""
+    """Draw a whole number in [0, bound)."""
     return int(rng.random() * bound)
 
 
@@ -38,9 +39,9 @@ def shuffled(rng: Random, items: Sequence[T]) -> list[T]:
 
 
 def sample(rng: Random, items: Sequence[T], count: int) -> list[T]:
-    """`count` different items in random order (all of them when there are fewer)."""
-    # Fisher and Yates, keeping only the places that were swapped: drawing five hundred
-    # out of a hundred thousand must not cost a list of a hundred thousand.
+    """Draw `count` different items in random order (all of them when there are fewer)."""
+    # Fisher-Yates, keeping only the places that were swapped: drawing five hundred out of a
+    # hundred thousand must not cost a list of a hundred thousand.
     size = len(items)
     moved: dict[int, int] = {}
     drawn = []

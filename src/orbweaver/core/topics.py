@@ -1,7 +1,7 @@
-"""Interests: sets of topics as bit masks, so that overlap is one AND and one popcount.
+"""An interest is a set of topics as a bit mask, so that overlap is one AND and one popcount.
 
-A mask means something only together with the table that numbered its topics. One
-process has one table; on the wire an interest travels as the list of its names.
+A mask has a meaning only together with the table that numbered its topics. One process has
+one table; on the wire an interest travels as the list of its names.
 """
 
 from __future__ import annotations
@@ -42,17 +42,20 @@ class Interest:
 
 
 NOTHING = Interest(0, ())
+"""The interest without topics."""
 
 MANY = 64
-"""From here on it takes less time to go through a mask once than to pick its bits one by
-one, each time copying it. With thousands of topics the difference is that between a
-millisecond and a hundred, which a stranger could make us spend on each message."""
+"""Number of topics above which a mask is read in one pass over its digits. Below it, picking the
+bits one by one is faster, although each step copies the mask. With thousands of topics the
+single pass takes one millisecond in place of a hundred, which any peer could make this node
+spend on each message."""
 
 
 class TopicTable:
-    """Numbers topics in the order in which they are first seen.
+    """Number topics in the order in which they are first seen.
 
-    `limit` bounds what strangers can make a process remember; its own topics always have room.
+    `limit` is how many topics other nodes can make a process remember; topics of the process
+    itself always have room.
     """
 
     def __init__(self, topics: Iterable[Topic] = (), limit: int = 1 << 20) -> None:
@@ -69,7 +72,7 @@ class TopicTable:
         return topic in self._numbers
 
     def learn(self, topic: Topic) -> bool:
-        """A stranger names a topic: whether there is room for it."""
+        """Number a topic that another node names. Return False if there is no room for it."""
         if topic not in self._numbers:
             if len(self._names) >= self._limit:
                 return False
@@ -77,6 +80,7 @@ class TopicTable:
         return True
 
     def number(self, topic: Topic) -> int:
+        """Return the topic's number; a new topic gets the next one."""
         number = self._numbers.get(topic)
         if number is None:
             number = self._numbers[topic] = len(self._names)
@@ -87,7 +91,8 @@ class TopicTable:
         return 1 << self.number(topic)
 
     def mask(self, topic: Topic) -> int:
-        """The same for a topic that somebody else names; 0 if nobody is known to want it."""
+        """Return the topic's bit, or 0 if the topic has no number. Unlike `bit`, never number a
+        topic."""
         number = self._numbers.get(topic)
         return 0 if number is None else 1 << number
 
@@ -111,7 +116,7 @@ class TopicTable:
         return Interest(mask, tuple([names[i] for i in bits_of(mask)]))
 
     def _large(self, numbers: list[int]) -> Interest:
-        """Of numbers in order, each once."""
+        """Build an interest from numbers in ascending order, each once."""
         bits = bytearray(numbers[-1] // 8 + 1)
         for number in numbers:
             bits[number >> 3] |= 1 << (number & 7)
