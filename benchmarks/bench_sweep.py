@@ -21,8 +21,7 @@ from rich.table import Table
 
 from orbweaver.pipeline.session import spark_session
 from orbweaver.pipeline.sweep import sweep
-from orbweaver.study.pool import Job
-from orbweaver.study.run import run_scenario
+from orbweaver.study.run import Job, run_scenario
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
 

@@ -18,9 +18,8 @@ from orbweaver.cli import compare_data
 from orbweaver.cli.compare import compare
 from orbweaver.cli.compare_data import take_sample
 from orbweaver.cli.compare_runs import remaining_s, run_kept, told
-from orbweaver.study.kept import Kept, append_kept, read_lines
-from orbweaver.study.pool import Job
-from orbweaver.study.run import Result, run_scenario
+from orbweaver.study.results import Stored, append_results, read_results
+from orbweaver.study.run import Job, Result, run_scenario
 from orbweaver.workload.scenario import (
     ChurnSpec,
     PublishSpec,
@@ -62,10 +61,10 @@ def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
 def test_runs_of_other_code_are_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "kept.jsonl"
     wrong = replace(run_scenario(SMALL, 0).result, digest="another")
-    append_kept(path, Kept("older code", wrong))
+    append_results(path, [Stored("older code", wrong)])
     (result,), new = run_kept(JOBS[:1], path, 1)
     assert (new, result.digest != "another") == (1, True)
-    assert len(read_lines(path)) == 2
+    assert len(read_results(path)) == 2
 
 
 def test_an_interrupted_comparison_goes_on(tmp_path: Path) -> None:
@@ -84,13 +83,13 @@ def test_an_interrupted_comparison_goes_on(tmp_path: Path) -> None:
             time.sleep(0.005)
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=120)[1]
-    there = len(read_lines(kept))
+    there = len(read_results(kept))
     assert 1 <= there <= seeds
     if there < seeds:
         assert process.returncode == 130, said
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert f"{seeds} runs, {seeds - there} of them new." in again.stdout
-    assert len(read_lines(kept)) == seeds
+    assert len(read_results(kept)) == seeds
 
 
 def test_how_long_it_takes_is_told_by_the_runs_that_are_most_alike() -> None:

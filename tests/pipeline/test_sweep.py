@@ -14,7 +14,7 @@ from orbweaver.pipeline import sweep as stage
 from orbweaver.pipeline.store import RUNS, job_key, read_runs
 from orbweaver.pipeline.sweep import bounded_memory, run_row, sweep, writing_alone
 from orbweaver.study.run import Result, run_scenario
-from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
+from orbweaver.workload.scenario import InterestChange, PublishSpec, RunSpec, Scenario, WorkloadSpec
 
 
 def small(name: str, nodes: int = 30, **changes: object) -> Scenario:
@@ -61,12 +61,12 @@ def test_what_differs_in_nothing_but_its_name_is_run_once(
     jobs = [(small(name), seed) for name in ("a", "b") for seed in (0, 1)]
     seen: list[tuple[int, int]] = []
     swept = sweep(spark, jobs, tmp_path / "store", wave=9, done=lambda *at: seen.append(at))
-    assert (ran, swept.ran, seen[-1]) == ([2], 4, (4, 4))
+    assert (ran, swept.ran, seen[-1]) == ([2], 2, (2, 2))
     assert [(r.name, r.seed) for r in swept.results] == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
     first, _, twin, _ = swept.results
     assert msgspec.structs.replace(twin, name="a") == first
-    broken = [(small(name, params={"kg": "many"}), 7) for name in ("x", "y")]
-    assert [f.name for f in sweep(spark, broken, tmp_path / "store").failures] == ["x", "y"]
+    again = sweep(spark, [(small("c"), 1)], tmp_path / "store")
+    assert (again.ran, again.results[0].name) == (0, "c"), "also when it was run before"
 
 
 @pytest.mark.parametrize(("short_s", "waves"), [(1e9, [2, 4, 1]), (0.0, [2, 2, 2, 1])])
@@ -87,12 +87,12 @@ def test_waves_grow_while_they_are_short(
 
 
 def test_a_failing_run_is_told_and_the_others_go_on(spark: SparkSession, tmp_path: Path) -> None:
-    broken = small("broken", params={"kg": "many"})
+    broken = small("broken", interests=(InterestChange(0, 99, "a", "subscribe"),))
     swept = sweep(spark, [(broken, 7), (small("fine"), 0)], tmp_path / "store")
     assert [result.name for result in swept.results] == ["fine"]
     (failure,) = swept.failures
     assert (failure.name, failure.seed) == ("broken", 7)
-    assert "parameter 'kg' of overlay 'spidercast'" in failure.error
+    assert "there is no node 99" in failure.error
     assert failure.replay.startswith("orbweaver replay ")
     assert failure.replay.endswith("--seed 7")
     again = sweep(spark, [(broken, 7), (small("fine"), 0)], tmp_path / "store")

@@ -15,13 +15,17 @@ from orbweaver.pipeline.characterise.popularity import Distribution, describe
 from orbweaver.pipeline.characterise.tdi import Tdi
 from orbweaver.pipeline.characterise.workload import Character
 from orbweaver.report import comparison
-from orbweaver.report.ledger import judge, write_study
+from orbweaver.report.ledger import write_study
 from orbweaver.study.claims import gather
+from orbweaver.study.judge import judge
 from orbweaver.study.paper import Paper
+from orbweaver.study.results import Stored
 from orbweaver.study.run import Result
 from orbweaver.study.spidercast import SPIDERCAST
 from orbweaver.study.vitis import VITIS
+from orbweaver.workload.scenario import StudySpec
 
+NOWHERE = StudySpec()
 TYPICAL = {
     "degree_mean": 9.97, "degree_max": 183, "components": 43_521, "partitioned_topics": 987,
     "diameter_max": 17, "diameter_mean": 6.5, "distance_mean": 3.61, "tdi": 34.85,
@@ -36,7 +40,10 @@ TYPICAL = {
 """As large as the numbers of a run of some thousand nodes are."""
 
 
-def result(name: str, overlay: str, nodes: int, seed: int, scale: float = 1.0) -> Result:
+def result(
+    name: str, overlay: str, nodes: int, seed: int, scale: float = 1.0,
+    study: StudySpec = NOWHERE,
+) -> Result:  # fmt: skip
     metrics = {metric: TYPICAL.get(metric, 1.0) * scale * (1 + seed / 20) for metric in MEANING}
     metrics |= {"hit_ratio": min(1.0, metrics["hit_ratio"]), "topics": 1000}
     histogram = {9: 200, 10: 500, 12: 100, 183: 1}
@@ -44,7 +51,7 @@ def result(name: str, overlay: str, nodes: int, seed: int, scale: float = 1.0) -
         name=name, overlay=overlay, params={}, nodes=nodes, topics=1000, seed=seed, digest="",
         wall_seconds=0, events=0, complete=True, metrics=metrics, snapshots=[metrics, metrics],
         degree_histogram=histogram, states={"kr": {0: 1, 1: 3}}, fingerprint=name, version="",
-        overhead_histogram={0: 20, 3: 7, 10: 1},
+        overhead_histogram={0: 20, 3: 7, 10: 1}, study=study,
     )  # fmt: skip
 
 
@@ -63,13 +70,12 @@ def compared(path: Path, churned: bool, seeds: int, spread: float) -> None:
 def of_paper(path: Path, paper: Paper) -> None:
     jobs = paper.jobs(list(paper.claims), "quick", [0, 1, 2])
     results = [
-        result(scenario.name, scenario.overlay, 1000, seed, 1 + i % 7 * (i % 5) ** 2)
-        for i, (scenario, seed) in enumerate(jobs)
+        result(s.name, s.overlay, 1000, seed, 1 + i % 7 * (i % 5) ** 2, s.study)
+        for i, (s, seed) in enumerate(jobs)
     ]
-    series = gather(results)
-    judged = judge(paper, list(paper.claims), "quick", series)
+    judged = judge(paper, list(paper.claims), "quick", [Stored("feed", r) for r in results])
     topics = {"spidercast": [(5, 2), (900, 14)]}
-    write_study(path, [judged], series, "orbweaver report measured", "feed", topics)
+    write_study(path, [judged], judged.series, "orbweaver report measured", "feed", topics)
 
 
 def of_no_paper(path: Path) -> None:

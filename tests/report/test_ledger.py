@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,40 +12,50 @@ import msgspec
 import pytest
 
 from orbweaver.metrics.summary import MEANING
-from orbweaver.report.ledger import (
-    Ledger,
-    figures,
-    judge,
-    ledger_rows,
-    settings_rows,
-    write_study,
-)
+from orbweaver.report.ledger import figures, ledger_rows, settings_rows, write_study
 from orbweaver.report.markdown import write_markdown
-from orbweaver.study.claims import ADDED_LATER, Series, gather, told
-from orbweaver.study.paper import COLUMNS, Paper
-from orbweaver.study.run import Result
+from orbweaver.study.claims import ADDED_LATER, gather, told
+from orbweaver.study.judge import Judged, Ledger, judge, judge_all
+from orbweaver.study.paper import COLUMNS, NO_TRACES, BySeries, Paper
+from orbweaver.study.results import Results, Stored
+from orbweaver.study.run import Result, fingerprint
 from orbweaver.study.spidercast import SPIDERCAST
 from orbweaver.study.vitis import VITIS
-from orbweaver.study.vitis.scales import SCALES
+from orbweaver.workload.scenario import StudySpec
+
+NOWHERE = StudySpec()
 
 
-def result(name: str, seed: int, **metrics: Any) -> Result:
+def result(
+    name: str, seed: int, study: StudySpec = NOWHERE, fingerprint: str = "", **metrics: Any
+) -> Result:
     plain = dict.fromkeys(MEANING, 1.0) | {"degree_mean": 10.0 + seed} | metrics
     return Result(
         name=name, overlay="spidercast", params={}, nodes=1, topics=1, seed=seed, digest="",
         wall_seconds=0, events=0, complete=True, metrics=plain, snapshots=[plain],
-        degree_histogram={9: 2, 10: 5, 12: 1}, states={"kr": {0: 1}}, fingerprint=name, version="",
+        degree_histogram={9: 2, 10: 5, 12: 1}, states={"kr": {0: 1}},
+        fingerprint=fingerprint or name, version="", study=study,
     )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def series() -> dict[str, Series]:
+def series() -> BySeries:
     jobs = SPIDERCAST.jobs(list(SPIDERCAST.claims), "quick", [0, 1, 2])
-    return gather(result(scenario.name, seed) for scenario, seed in jobs)
+    return gather(result(scenario.name, seed, scenario.study) for scenario, seed in jobs)
 
 
-def test_a_page_with_every_claim_and_figure(tmp_path: Path, series: dict[str, Series]) -> None:
-    judged = judge(SPIDERCAST, list(SPIDERCAST.claims), "quick", series)
+def judged_on(
+    paper: Paper,
+    claims: Sequence[str],
+    series: BySeries,
+    code: Callable[[Result], str] = lambda result: "feed",
+) -> Judged:
+    results = [result for one in series.values() for result in one.each()]
+    return judge(paper, claims, "quick", [Stored(code(result), result) for result in results])
+
+
+def test_a_page_with_every_claim_and_figure(tmp_path: Path, series: BySeries) -> None:
+    judged = judged_on(SPIDERCAST, list(SPIDERCAST.claims), series)
     topics = {"spidercast": [(5, 2), (90, 4)]}
     write_study(tmp_path / "p.html", [judged], series, "orbweaver report x", "feed", topics)
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
@@ -58,11 +69,11 @@ def test_a_page_with_every_claim_and_figure(tmp_path: Path, series: dict[str, Se
     assert not re.search(r"(src|href)=\"(?!data:)", page), "the page must be self-contained"
 
 
-def test_a_small_form_for_a_repository(tmp_path: Path, series: dict[str, Series]) -> None:
-    judged = judge(SPIDERCAST, list(SPIDERCAST.claims), "quick", series)
+def test_a_small_form_for_a_repository(tmp_path: Path, series: BySeries) -> None:
+    judged = judged_on(SPIDERCAST, list(SPIDERCAST.claims), series)
     ledger = judged.ledger
     for _ in range(2):
-        write_markdown(tmp_path / "spider.md", judged, "feed", "a machine, a day")
+        write_markdown(tmp_path / "spider.md", judged, "a machine, a day")
     text = (tmp_path / "spider.md").read_text(encoding="utf-8")
     pictures = re.findall(r"\((spider/.*\.svg)\)", text)
     assert len(pictures) == len(SPIDERCAST.figures)
@@ -73,25 +84,25 @@ def test_a_small_form_for_a_repository(tmp_path: Path, series: dict[str, Series]
     assert "| margin | 5 | 3 | 11.00 ±2.48 |" in text
 
 
-def test_a_figure_needs_all_its_series(series: dict[str, Series]) -> None:
+def test_a_figure_needs_all_its_series(series: BySeries) -> None:
     some = {label: one for label, one in series.items() if label != "t200"}
-    drawn = {figure.name for figure in figures(judge(SPIDERCAST, ["S1"], "quick", some))}
+    drawn = {figure.name for figure in figures(judged_on(SPIDERCAST, ["S1"], some))}
     missing = {f.name for f in SPIDERCAST.figures if "t200" in f.series}
     assert missing
     assert drawn == {f.name for f in SPIDERCAST.figures} - missing
 
 
 def test_figures_show_what_was_judged_and_nothing_else_there_is(
-    tmp_path: Path, series: dict[str, Series]
+    tmp_path: Path, series: BySeries
 ) -> None:
     some = {label: series[label] for label in ("spidercast", "t200")}
-    judged = judge(SPIDERCAST, ["S2"], "quick", some)
+    judged = judged_on(SPIDERCAST, ["S2"], some)
     write_study(tmp_path / "p.html", [judged], series, "orbweaver report x", "feed")
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert 1 <= page.count("<figure>") == len(figures(judged)) < len(SPIDERCAST.figures)
 
 
-def test_settings_have_their_spread(series: dict[str, Series]) -> None:
+def test_settings_have_their_spread(series: BySeries) -> None:
     columns, rows = settings_rows({"nyse": series["nyse"]})
     assert rows[0][:3] == ["nyse", "1000", "3"]
     assert rows[0][columns.index("degree")] == "11.00 ±2.48"
@@ -106,16 +117,17 @@ def test_means_as_text(middle: float, half: float, digits: int, text: str) -> No
     assert told(middle, half, digits) == text
 
 
-def made(paper: Paper, claims: list[str], scale: str) -> list[Result]:
-    jobs = paper.jobs(claims, scale, [0])
-    return [
-        msgspec.structs.replace(result(one.name, seed), nodes=one.workload.nodes)
-        for one, seed in jobs
-    ]
+def made(paper: Paper, claims: list[str], scale: str, traces: Path = NO_TRACES) -> list[Result]:
+    """Results of the runs that claims need, stored under names that say nothing."""
+    jobs = paper.jobs(claims, scale, [0], traces)
+    return [result("", seed, fingerprint=fingerprint(one)) for one, seed in jobs]
 
 
-def enough(paper: Paper, results: list[Result]) -> tuple[str, list[str]]:
-    return paper.judged_by(results)[:2]
+def enough(paper: Paper, results: list[Result], traces: Path = NO_TRACES) -> tuple[str, list[str]]:
+    judged = judge_all(paper, Results(Stored("feed", r) for r in results), traces)
+    if judged is None:
+        return "", []
+    return judged.ledger.scale, list(dict.fromkeys(v.claim for v in judged.ledger.verdicts))
 
 
 def test_which_claims_some_runs_are_enough_for() -> None:
@@ -129,34 +141,29 @@ def test_which_claims_some_runs_are_enough_for() -> None:
 
 
 @pytest.mark.parametrize("scale", VITIS.scales)
-def test_a_scale_is_known_by_its_nodes_where_names_are_the_same(scale: str) -> None:
-    mine = made(VITIS, ["V2", "V3", "V4"], scale)
+def test_runs_of_another_scale_do_not_count(scale: str) -> None:
+    mine = made(VITIS, ["V3", "V11"], scale)
     others = made(VITIS, ["V3"], "quick" if scale != "quick" else "full")
-    found, claims, kept = VITIS.judged_by(mine + others)
-    assert (found, claims) == (scale, ["V2", "V3", "V4", "V10"])
-    assert kept == mine
+    assert enough(VITIS, mine + others) == (scale, ["V3", "V10", "V11"])
 
 
-@pytest.mark.parametrize("scale", VITIS.scales)
-def test_a_scale_is_known_by_the_size_of_its_sample(scale: str) -> None:
-    sampled = SCALES[scale].sampled
-    jobs = VITIS.jobs(["V7"], scale, [0])
-    # Some nodes of a sample want nothing.
-    results = [
-        msgspec.structs.replace(result(one.name, seed), nodes=sampled - 3) for one, seed in jobs
-    ]
-    assert enough(VITIS, results) == (scale, ["V7", "V10"])
+def test_a_run_on_a_trace_is_known_by_its_table(tmp_path: Path) -> None:
+    for trace in VITIS.traces["quick"]:
+        trace.folder(tmp_path).write_text("node,topic\na,x\n")
+    results = made(VITIS, ["V7"], "quick", tmp_path)
+    assert enough(VITIS, results, tmp_path) == ("quick", ["V7", "V10"])
+    assert enough(VITIS, results) == ("", []), "without its table"
 
 
 def test_points_of_a_series_are_in_the_order_of_their_numbers() -> None:
-    names = ["friends @ 0", "friends @ 12", "friends @ 6", "size @ 10000", "size @ 2500"]
-    found = gather(result(name, 0) for name in names)
+    places = [("friends", 0), ("friends", 12), ("friends", 6), ("size", 10000), ("size", 2500)]
+    found = gather(result("", 0, StudySpec(series=name, x=x)) for name, x in places)
     assert found["friends"].xs == [0, 6, 12]
     assert found["size"].xs == [2500, 10000]
 
 
-def test_it_takes_several_seeds_to_call_something_reproduced(series: dict[str, Series]) -> None:
-    whole = judge(SPIDERCAST, ["S2"], "quick", series).ledger
+def test_it_takes_several_seeds_to_call_something_reproduced(series: BySeries) -> None:
+    whole = judged_on(SPIDERCAST, ["S2"], series).ledger
     alone = msgspec.structs.replace(whole, seeds=[0])
     one = msgspec.structs.replace(whole.verdicts[0], reproduced=True)
     other = msgspec.structs.replace(one, reproduced=False)
@@ -166,10 +173,8 @@ def test_it_takes_several_seeds_to_call_something_reproduced(series: dict[str, S
     assert "reproduced." in whole.summary
 
 
-def test_a_check_that_does_not_count_is_shown_as_such(
-    tmp_path: Path, series: dict[str, Series]
-) -> None:
-    whole = judge(SPIDERCAST, ["S1"], "quick", series)
+def test_a_check_that_does_not_count_is_shown_as_such(tmp_path: Path, series: BySeries) -> None:
+    whole = judged_on(SPIDERCAST, ["S1"], series)
     counted, shown = whole.ledger.verdicts
     assert (counted.uncounted, shown.uncounted) == ("", ADDED_LATER)
     held = msgspec.structs.replace(shown, reproduced=True)
@@ -179,20 +184,17 @@ def test_a_check_that_does_not_count_is_shown_as_such(
     assert ledger.summary == "0 of 1 checks reproduced. Shown and not counted: 1."
     assert ledger.word(held) == "holds, not counted"
     assert ledger.word(shown) == "does not hold, not counted"
-    write_markdown(tmp_path / "spider.md", whole, "feed", "a machine, a day")
+    write_markdown(tmp_path / "spider.md", whole, "a machine, a day")
     text = (tmp_path / "spider.md").read_text(encoding="utf-8")
     assert f"| does not hold, not counted | {ADDED_LATER} |" in text
 
 
-def test_a_page_tells_which_line_is_of_which_version(
-    tmp_path: Path, series: dict[str, Series]
-) -> None:
-    def of(name: str) -> str:
-        return "new" if name.startswith("topics") else "old"
+def test_a_page_tells_which_line_is_of_which_version(tmp_path: Path, series: BySeries) -> None:
+    def of(series: str) -> str:
+        return "new" if series.startswith("topics") else "old"
 
-    results = [r for one in series.values() for r in one.each()]
-    codes = {(r.fingerprint, r.seed): of(r.name) for r in results}
-    judged = judge(SPIDERCAST, ["S1", "S7", "S9"], "quick", series, codes)
+    claims = ["S1", "S7", "S9"]
+    judged = judged_on(SPIDERCAST, claims, series, lambda result: of(result.study.series))
     columns, rows = ledger_rows(judged.ledger)
     assert columns[-1] == "code"
     found = {row[0]: row[-1] for row in rows}
@@ -200,25 +202,23 @@ def test_a_page_tells_which_line_is_of_which_version(
     columns, rows = settings_rows(series, COLUMNS, judged.codes)
     assert columns[-1] == "code"
     assert all(row[-1] == of(row[0]) for row in rows)
-    write_markdown(tmp_path / "spider.md", judged, "old, new", "a machine, a day")
+    write_markdown(tmp_path / "spider.md", judged, "a machine, a day")
     assert "| topics | 100 | 3 |" in (tmp_path / "spider.md").read_text(encoding="utf-8")
 
 
-def test_where_all_is_of_one_version_no_line_says_so(series: dict[str, Series]) -> None:
-    results = [r for one in series.values() for r in one.each()]
-    codes = {(r.fingerprint, r.seed): "one" for r in results}
-    judged = judge(SPIDERCAST, ["S1"], "quick", series, codes)
+def test_where_all_is_of_one_version_no_line_says_so(series: BySeries) -> None:
+    judged = judged_on(SPIDERCAST, ["S1"], series)
     assert ledger_rows(judged.ledger)[0][-1] == "note"
     assert settings_rows(series, COLUMNS, judged.codes)[0][-1] != "code"
 
 
 def test_the_setting_with_fewest_seeds_counts() -> None:
-    results = [result("a @ 1", 0), *(result("b @ 1", seed) for seed in range(3))]
-    assert judge(VITIS, ["V10"], "quick", gather(results)).ledger.seeds == [0]
+    series = gather([result("a", 0), *(result("b", seed) for seed in range(3))])
+    assert judged_on(VITIS, ["V10"], series).ledger.seeds == [0]
 
 
 def test_what_needs_no_runs_needs_no_seeds() -> None:
-    ledger = judge(VITIS, ["V10"], "quick", {}).ledger
+    ledger = judge(VITIS, ["V10"], "quick", []).ledger
     assert ledger.command() == "orbweaver reproduce vitis --scale quick --claims V10"
     assert ledger.summary == "1 of 1 checks reproduced."
     assert ledger.word(ledger.verdicts[0]) == "reproduced"
@@ -245,9 +245,9 @@ def test_notes_are_those_of_the_scale_and_of_the_claims() -> None:
 
 @pytest.mark.parametrize("papers", [[], ["S1"]], ids=["no paper", "a paper"])
 def test_delivery_delay_and_traffic_are_on_the_page(
-    tmp_path: Path, series: dict[str, Series], papers: list[str]
+    tmp_path: Path, series: BySeries, papers: list[str]
 ) -> None:
-    judged = [judge(SPIDERCAST, papers, "quick", series)] if papers else []
+    judged = [judged_on(SPIDERCAST, papers, series)] if papers else []
     write_study(tmp_path / "p.html", judged, series, "orbweaver report x", "feed")
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     for title in ("hit ratio", "hops", "ms", "overhead", "control B/s", "repair messages"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -12,17 +13,20 @@ from orbweaver.metrics.summary import MEANING
 from orbweaver.study.claims import (
     ADDED_LATER,
     Series,
+    Verdict,
     gather,
     rank_correlation,
-    series_name,
 )
+from orbweaver.study.judge import judge
 from orbweaver.study.paper import Paper
 from orbweaver.study.papers import PAPERS
+from orbweaver.study.results import Stored
 from orbweaver.study.run import Result
 from orbweaver.study.spidercast import SPIDERCAST
 from orbweaver.study.spidercast.paper import DIAMETERS, TABLE_12
 from orbweaver.study.vitis import VITIS
 from orbweaver.study.vitis.verdicts import still_changing
+from orbweaver.workload.scenario import StudySpec
 
 SIZES = (1000, 2000)
 JUDGED = ("S1", "S2", "S3", "S5", "S14")
@@ -47,10 +51,16 @@ def result(label: str, size: int, seed: int, **metrics: Any) -> Result:
         "diameter_whole": DIAMETERS.get(label, 6),
     }
     return Result(
-        name=series_name(label, size), overlay=label, params={}, nodes=size, topics=100,
-        seed=seed, digest="", wall_seconds=0, events=0, complete=True, metrics=ideal | metrics,
-        snapshots=[], degree_histogram={}, states={}, fingerprint="", version="",
+        name="", study=StudySpec(series=label, x=size), overlay=label, params={}, nodes=size,
+        topics=100, seed=seed, digest="", wall_seconds=0, events=0, complete=True,
+        metrics=ideal | metrics, snapshots=[],
+        degree_histogram={}, states={}, fingerprint="", version="",
     )  # fmt: skip
+
+
+def judged(paper: Paper, claims: Sequence[str], results: Iterable[Result]) -> list[Verdict]:
+    stored = [Stored("one", result) for result in results]
+    return judge(paper, claims, "quick", stored).ledger.verdicts
 
 
 def verdicts(**changed: Any) -> dict[str, bool]:
@@ -63,7 +73,7 @@ def verdicts(**changed: Any) -> dict[str, bool]:
         for seed in range(3)
     ]
     found: dict[str, bool] = {}
-    for verdict in SPIDERCAST.judge(JUDGED, gather(results)):
+    for verdict in judged(SPIDERCAST, JUDGED, results):
         held = verdict.reproduced or bool(verdict.uncounted)
         found[verdict.claim] = found.get(verdict.claim, True) and held
     return found
@@ -100,7 +110,7 @@ def test_the_common_order_of_ties_is_shown_and_not_counted() -> None:
         for n in SIZES
         for seed in range(3)
     ]
-    counted, shown = SPIDERCAST.judge(["S1"], gather(results))
+    counted, shown = judged(SPIDERCAST, ["S1"], results)
     assert (counted.reproduced, counted.uncounted) == (True, "")
     assert (shown.reproduced, shown.uncounted) == (False, ADDED_LATER)
 
@@ -122,12 +132,12 @@ def adapting(**changed: Any) -> list[bool]:
         made.append(
             msgspec.structs.replace(
                 one,
-                name=series_name(name, 2000),
+                study=StudySpec(series=name, x=2000),
                 states={"kr": {0: 1951, 2: facts["raised"]}},
                 degree_histogram={3: facts["needing"], 4: 9},
             )
         )
-    found = SPIDERCAST.judge(["S15"], gather(made))
+    found = judged(SPIDERCAST, ["S15"], made)
     return [v.reproduced for v in found if "Zipf 2" in v.what and not v.uncounted]
 
 
@@ -163,13 +173,13 @@ def test_a_claim_finds_what_it_needs(paper: Paper, claim: str) -> None:
     numbers = dict.fromkeys(MEANING, 1.0)
     results = [
         Result(
-            name=one.name, overlay="", params={}, nodes=1, topics=1, seed=0, digest="",
+            name="", study=one.study, overlay="", params={}, nodes=1, topics=1, seed=0, digest="",
             wall_seconds=0, events=0, complete=True, metrics=numbers, snapshots=[numbers],
             degree_histogram={16: 1}, states={"kr": {0: 1}}, fingerprint="", version="",
         )
         for one, _ in paper.jobs([claim], "quick", [0])
     ]  # fmt: skip
-    verdicts = paper.judge([claim], gather(results))
+    verdicts = judged(paper, [claim], results)
     assert verdicts
     assert {verdict.claim for verdict in verdicts} == {claim}
 
@@ -177,7 +187,7 @@ def test_a_claim_finds_what_it_needs(paper: Paper, claim: str) -> None:
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
 def test_every_series_of_a_figure_is_run(paper: Paper) -> None:
     jobs = paper.jobs(list(paper.claims), "quick", [0])
-    there = {one.name.rpartition(" @ ")[0] for one, _ in jobs}
+    there = {one.study.series for one, _ in jobs}
     for figure in paper.figures:
         assert figure.labels(dict.fromkeys(there)), figure.name
 
@@ -203,7 +213,7 @@ def test_what_vitis_claims_of_overhead(
     place: dict[str, int] = {}
     results = []
     for one, _ in VITIS.jobs([claim], "quick", [0]):
-        label = one.name.rpartition(" @ ")[0]
+        label = one.study.series
         i = place[label] = place.get(label, -1) + 1
         default = [0.5, 0.2, 0.05]
         # Everything falls but what the case is about; RVR is the slower one.
@@ -214,13 +224,13 @@ def test_what_vitis_claims_of_overhead(
         moved = unsettled if label == series else 0.0
         results.append(
             Result(
-                name=one.name, overlay="", params={}, nodes=1, topics=1, seed=0, digest="",
-                wall_seconds=0, events=0, complete=True, metrics=metrics,
+                name="", study=one.study, overlay="", params={}, nodes=1, topics=1, seed=0,
+                digest="", wall_seconds=0, events=0, complete=True, metrics=metrics,
                 snapshots=[{"link_utility": 0.1}, {"link_utility": 0.1 * (1 + moved)}],
                 degree_histogram={}, states={}, fingerprint="", version="",
             )
         )  # fmt: skip
-    verdicts = VITIS.judge([claim], gather(results))
+    verdicts = judged(VITIS, [claim], results)
     assert all(verdict.reproduced for verdict in verdicts) is holds
 
 
@@ -244,16 +254,16 @@ def verdicts_on_traces(claim: str, label: str, **changed: Any) -> list[bool]:
     degrees = changed.pop("degrees", {10: 300, 30: 697, 210: 2, 708: 1})
     results = []
     for one, _ in VITIS.jobs([claim], "quick", [0]):
-        series = one.name.rpartition(" @ ")[0]
+        series = one.study.series
         metrics = IDEAL_TWITTER[series] | (changed if series == label else {})
         results.append(
             Result(
-                name=one.name, overlay="", params={}, nodes=1, topics=1, seed=0, digest="",
-                wall_seconds=0, events=0, complete=True, metrics=metrics, snapshots=[],
+                name="", study=one.study, overlay="", params={}, nodes=1, topics=1, seed=0,
+                digest="", wall_seconds=0, events=0, complete=True, metrics=metrics, snapshots=[],
                 degree_histogram=degrees, states={}, fingerprint="", version="",
             )
         )  # fmt: skip
-    return [verdict.reproduced for verdict in VITIS.judge([claim], gather(results))]
+    return [verdict.reproduced for verdict in judged(VITIS, [claim], results)]
 
 
 @pytest.mark.parametrize(
@@ -316,8 +326,8 @@ def test_a_gap_closes_without_high_correlation_getting_worse(
         for x, value in zip((0.3, 1.0, 3.0), values, strict=True):
             numbers = {"traffic_overhead": value, "delay_hops_mean": value} | EVERY_COPY
             made = result("spidercast", 2000, 0, **numbers)
-            found.append(msgspec.structs.replace(made, name=series_name(label, x)))
-    assert [verdict.reproduced for verdict in VITIS.judge(["V6"], gather(found))] == [holds] * 2
+            found.append(msgspec.structs.replace(made, study=StudySpec(series=label, x=x)))
+    assert [verdict.reproduced for verdict in judged(VITIS, ["V6"], found)] == [holds] * 2
 
 
 def test_a_run_that_was_looked_at_once_does_not_show_settled_friends() -> None:

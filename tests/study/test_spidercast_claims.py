@@ -6,11 +6,10 @@ import pytest
 
 from orbweaver.gossip.mesh import Mesh
 from orbweaver.overlays.catalog import OVERLAYS
-from orbweaver.study.claims import gather
+from orbweaver.study.judge import reproduce
 from orbweaver.study.paper import NO_TRACES
 from orbweaver.study.pool import run_all
 from orbweaver.study.spidercast import SPIDERCAST
-from orbweaver.study.spidercast.experiments import EXPERIMENTS, scenarios
 
 JUDGED = ("S1", "S2", "S3", "S5", "S14")
 
@@ -27,8 +26,8 @@ TREND_NEEDS_MORE_SIZES = {"similarity(20,0)"}
 
 
 def test_the_study_names_its_oracle_and_nothing_else_has_one() -> None:
-    found = scenarios(EXPERIMENTS, "full", NO_TRACES)
-    asked = {one.name.partition(" ")[0]: one.params["membership"] for one in found}
+    found = SPIDERCAST.scenarios(SPIDERCAST.experiments, "full", NO_TRACES)
+    asked = {one.study.series.partition(" ")[0]: one.params["membership"] for one in found}
     others = {"views": "partial", "gossip": "gossip"}
     assert asked == dict.fromkeys(asked, "full") | others
     meshes = [overlay for overlay in OVERLAYS.values() if issubclass(overlay, Mesh)]
@@ -37,9 +36,7 @@ def test_the_study_names_its_oracle_and_nothing_else_has_one() -> None:
 
 @pytest.mark.slow
 def test_claims_at_1000_and_2000() -> None:
-    jobs = SPIDERCAST.jobs(JUDGED, "quick", range(3))
-    judged = SPIDERCAST.judge(JUDGED, gather(run_all(jobs)))
-    verdicts = [verdict for verdict in judged if not verdict.uncounted]
+    verdicts = reproduce(SPIDERCAST, run_all, JUDGED, "quick", range(3)).ledger.counted
     assert len(verdicts) == 18
     for verdict in verdicts:
         subject = verdict.what.split(", over")[0].split(":")[0]

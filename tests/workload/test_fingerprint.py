@@ -25,6 +25,8 @@ def build(**parts: Any) -> Scenario:
 
 def test_the_name_does_not_count() -> None:
     assert build(name="a").fingerprint() == build(name="b").fingerprint()
+    study = {"paper": "p", "scale": "quick", "series": "degree", "x": 3}
+    assert build(study=study).fingerprint() == build().fingerprint()
 
 
 @pytest.mark.parametrize(

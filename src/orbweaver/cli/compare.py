@@ -42,9 +42,14 @@ from orbweaver.report.comparison import COLUMNS, table_rows, write_page
 from orbweaver.report.oracle import told_oracle
 from orbweaver.report.plots import can_draw
 from orbweaver.sim.simulation import build_params
-from orbweaver.study.pool import Job
-from orbweaver.study.run import Result
-from orbweaver.workload.scenario import ChurnSpec, Scenario, build_scenario, make_workload
+from orbweaver.study.run import Job, Result
+from orbweaver.workload.scenario import (
+    ChurnSpec,
+    Scenario,
+    StudySpec,
+    build_scenario,
+    make_workload,
+)
 
 KEPT = Path("out/compare.jsonl")
 WARMUP_MS = 30_000
@@ -166,7 +171,7 @@ def compare(
             halves[CHURNED] = [with_churn(one, churn, topic_count) for one in compared]
         # One run of each before the second of any: that tells how long all will take.
         jobs: list[Job] = [
-            (replace(one, name=f"{one.overlay}, {half}"), seed)
+            (replace(one, name=f"{one.overlay}, {half}", study=StudySpec(series=half)), seed)
             for seed in wanted
             for half, scenarios in halves.items()
             for one in scenarios
@@ -179,8 +184,7 @@ def compare(
         half: {one.overlay: [] for one in scenarios} for half, scenarios in halves.items()
     }
     for result in results:
-        overlay_name, _, half = result.name.rpartition(", ")
-        found[half][overlay_name].append(result)
+        found[result.study.series][result.overlay].append(result)
     titles = {
         half: _describe(scenarios[0], results[0], name_of_table, about)
         for half, scenarios in halves.items()

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from orbweaver.cli.terminal import progress
 from orbweaver.metrics.averages import mean
-from orbweaver.study.kept import Kept, KeptResults, append_kept, read_lines
-from orbweaver.study.pool import Job, run_all
-from orbweaver.study.run import Result
-from orbweaver.study.version import run_code
+from orbweaver.study.pool import run_all
+from orbweaver.study.results import append_results, made_here, read_results
+from orbweaver.study.run import Job, Result
 
 SHOWN = 3
 """Runs under way that are named beside the bar."""
@@ -22,13 +21,9 @@ def run_kept(jobs: Sequence[Job], path: Path, workers: int) -> tuple[list[Result
     """The results in the order of the jobs, and how many had to be run. Those that the file has
     of this version of the code are taken from it, and each new one is added when it is there, so
     that an interrupted comparison goes on where it was."""
-    overlays = {scenario.overlay for scenario, _ in jobs}
-    codes = {overlay: run_code(overlay) for overlay in overlays}
-    known = KeptResults(
-        one for one in read_lines(path) if codes.get(one.result.overlay) == one.code
-    )
-    missing = known.missing(jobs)
-    finished = [one.result for one in known.of(jobs)]
+    known = read_results(path)
+    missing = known.missing(jobs, any_code=False)
+    finished = [one.result for one in known.of(jobs, any_code=False)]
     with progress("running", len(jobs), count=True) as bar:
 
         def running(at_work: Sequence[Job], others: Sequence[Job]) -> None:
@@ -36,14 +31,14 @@ def run_kept(jobs: Sequence[Job], path: Path, workers: int) -> tuple[list[Result
             bar(len(jobs) - len(left), told(at_work, remaining_s(left, finished, workers)))
 
         def done(result: Result) -> None:
-            one = Kept(codes[result.overlay], result)
-            append_kept(path, one)
-            known.add(one.code, [result])
+            new = made_here([result])
+            append_results(path, new)
+            known.add(new)
             finished.append(result)
 
         if missing:
             run_all(missing, workers, done, running)
-    return [one.result for one in known.of(jobs)], len(missing)
+    return [one.result for one in known.of(jobs, any_code=False)], len(missing)
 
 
 def remaining_s(left: Sequence[Job], finished: Sequence[Result], workers: int) -> float | None:

@@ -10,16 +10,18 @@ import msgspec
 import typer
 
 from orbweaver.cli.options import HtmlPage, Json, Master
-from orbweaver.cli.reproduce import print_ledger
+from orbweaver.cli.reproduce import print_ledger, traces_beside
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.sweep import STORE, report_damaged
 from orbweaver.cli.terminal import out, print_json, show, table, this_command
 from orbweaver.core.errors import UsageError
 from orbweaver.records.files import check_file
-from orbweaver.report.ledger import judge, write_study
+from orbweaver.report.ledger import write_study
 from orbweaver.report.measured import read_measured
 from orbweaver.study.claims import gather
+from orbweaver.study.judge import judge_all
 from orbweaver.study.papers import PAPERS
+from orbweaver.study.results import Results, Stored
 
 MEASURED = Path("out/measured")
 
@@ -102,12 +104,14 @@ def report(
     """
     check_file(out_file)
     found = read_measured(folder)
-    judged = []
-    for paper in PAPERS.values():
-        scale, claims, runs = paper.judged_by(found.results)
-        if claims:
-            judged.append(judge(paper, claims, scale, gather(runs)))
-    series = gather(found.results)
+    results = Results(Stored(found.code, result) for result in found.results)
+    traces = traces_beside(found.store)
+    all_judged = (judge_all(paper, results, traces) for paper in PAPERS.values())
+    judged = [one for one in all_judged if one is not None]
+    # Each run in the series of its paper, and those that are in none as they are called.
+    placed = [result for one in judged for result in one.results]
+    ids = {result.run_id for result in placed}
+    series = gather([*placed, *(r for r in found.results if r.run_id not in ids)])
     write_study(out_file, judged, series, this_command(), found.code, found.topics)
     ledgers = [one.ledger for one in judged]
     if json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,17 +17,18 @@ from orbweaver.cli.sweep import STORE, report_cut_short, report_failures, run_sw
 from orbweaver.cli.terminal import err, out, print_json, table, this_command
 from orbweaver.core.errors import UsageError
 from orbweaver.records.files import check_file
-from orbweaver.report.ledger import Ledger, judge, write_study
+from orbweaver.report.ledger import write_study
 from orbweaver.report.markdown import write_markdown
-from orbweaver.study.claims import gather
-from orbweaver.study.kept import KeptResults, codes_of, read_kept, told_codes
+from orbweaver.study.judge import Ledger
+from orbweaver.study.judge import reproduce as reproduce_paper
 from orbweaver.study.paper import Paper
-from orbweaver.study.papers import find_paper
-from orbweaver.study.version import code_version
+from orbweaver.study.papers import PAPERS, find_paper
+from orbweaver.study.results import Results, made_here, read_results
+from orbweaver.study.run import Job, Result
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="The paper: spidercast or vitis.")],
+    paper: Annotated[str, typer.Argument(help=f"The paper: {' or '.join(PAPERS)}.")],
     scale: Annotated[str, typer.Option(help="quick, middle, or the paper's own: full.")] = "quick",
     claims: Annotated[
         str | None, typer.Option(help="Only these, as in S1,S4. [default: all]")
@@ -71,49 +73,50 @@ def reproduce(
         orbweaver reproduce spidercast --claims S1,S2,S14
         orbweaver reproduce vitis --seeds 3-5 --results vitis.jsonl
     """
-    chosen_paper = find_paper(paper)
-    chosen = list(chosen_paper.claims)
-    if claims is not None:
-        chosen = list(dict.fromkeys(claim.strip().upper() for claim in claims.split(",")))
-    chosen_paper.check(chosen, scale)
-    traced = [claim for claim in chosen if chosen_paper.claims[claim].traced]
-    if traced and traces is None:
-        needing = f"{', '.join(traced)} need real traces: --traces DIR"
-        if claims is not None:
-            raise UsageError(needing)
-        err.print(f"{needing}; they are left out", soft_wrap=True)
-        chosen = [claim for claim in chosen if claim not in traced]
-    if traced and traces is not None:
-        check_traces(chosen_paper, scale, traces)
+    chosen = find_paper(paper)
+    asked = [claim.strip().upper() for claim in claims.split(",")] if claims is not None else None
+    needed = chosen.choose(asked, scale, traced=traces is not None)
+    traced = any(chosen.claims[claim].traced for claim in needed)
+    left = [claim for claim in chosen.claims if asked is None and claim not in needed]
+    if left:
+        err.print(f"{', '.join(left)} need real traces: --traces DIR; they are left out")
     for path in filter(None, (out_file, markdown, results)):
         check_file(path)
-    kept = read_kept(results) if results is not None else KeptResults()
-    work = store.with_name(f"{store.name}-traces")
-    jobs = chosen_paper.jobs(chosen, scale, parse_seeds(seeds), work)
+    known = read_results(results) if results is not None else Results()
+    work = traces_beside(store)
     if traced and traces is not None:
-        fetch_traces(chosen_paper, scale, traces, work, master)
+        check_traces(chosen, scale, traces)
+        fetch_traces(chosen, scale, traces, work, master)
     new = 0
-    if missing := kept.missing(jobs):
-        swept = run_sweep(missing, store, master, 6.0)
-        kept.add(code_version(), swept.results)
-        if results is not None:
-            kept.write(results)
-        report_failures(swept.failures)
+
+    def run(jobs: Sequence[Job]) -> list[Result]:
+        nonlocal new
+        swept = run_sweep(list(jobs), store, master, 6.0)
         new = swept.ran
-    found = kept.of(jobs)
-    report_cut_short([one.result for one in found])
-    series = gather(one.result for one in found)
-    judged = judge(chosen_paper, chosen, scale, series, codes_of(found))
-    code = told_codes(found) or code_version()  # where nothing had to be run
-    write_study(out_file, [judged], series, this_command(), code)
+        if results is not None:
+            known.add(made_here(swept.results))
+            known.write(results)
+        report_failures(swept.failures)
+        return list(swept.results)
+
+    judged = reproduce_paper(
+        chosen, run, asked, scale, parse_seeds(seeds), work if traces is not None else None, known
+    )
+    report_cut_short(judged.results)
+    write_study(out_file, [judged], judged.series, this_command(), judged.code)
     if markdown is not None:
-        write_markdown(markdown, judged, code, machine)
+        write_markdown(markdown, judged, machine)
     if json:
         print_json(msgspec.to_builtins({"ledger": judged.ledger, "page": str(out_file)}))
         return
-    out.print(f"{len(jobs)} runs, {new} of them new.", soft_wrap=True)
+    out.print(f"{len(judged.results)} runs, {new} of them new.", soft_wrap=True)
     print_ledger(judged.ledger)
     out.print(f"The page with plots: {out_file}", soft_wrap=True)
+
+
+def traces_beside(store: Path) -> Path:
+    """Where the tables of real traces are that runs in a store were made with."""
+    return store.with_name(f"{store.name}-traces")
 
 
 def check_traces(paper: Paper, scale: str, source: Path) -> None:

@@ -15,8 +15,7 @@ from orbweaver.cli.simulate import print_result
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import err, out, print_json, progress, show, table
 from orbweaver.core.errors import UsageError
-from orbweaver.study.pool import Job
-from orbweaver.study.run import Result, run_scenario
+from orbweaver.study.run import Job, Result, run_scenario
 from orbweaver.workload.scenario import Scenario, load_scenario
 
 STORE = Path("out/store")

@@ -26,12 +26,11 @@ from pyspark.sql.types import (
 )
 
 from orbweaver.core.errors import UsageError
-from orbweaver.core.seeds import derive
 from orbweaver.metrics.snapshot import Snapshot
 from orbweaver.pipeline.dataset import input_path
 from orbweaver.records.files import check_folder
 from orbweaver.study.recorded import read_recorded
-from orbweaver.study.run import Result
+from orbweaver.study.run import Result, run_id
 from orbweaver.study.version import code_version, run_code
 from orbweaver.workload.scenario import Scenario
 
@@ -70,8 +69,8 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 def job_key(scenario: Scenario, seed: int) -> str:
-    code = run_code(scenario.overlay)
-    return f"{derive('run', scenario.fingerprint(), scenario.name, seed, code):016x}"
+    """Return the row of a run: its identity, and the code that makes it."""
+    return f"{run_id(scenario, seed)}-{run_code(scenario.overlay)}"
 
 
 def check_store(store: Path) -> None:
@@ -145,7 +144,7 @@ def recorded_runs(spark: SparkSession, folder: Path, at_ms: int | None = None) -
     rows = []
     for run in read_recorded(folder, at_ms):
         result = run.result
-        key = f"{derive('recorded', result.digest, result.name, result.seed):016x}"
+        key = f"{result.run_id}-{code_version()}"
         text = msgspec.json.encode(result).decode()
         looks = look_rows(run.looks)
         rows.append((key, code_version(), result.name, result.seed, "", True, text, "", looks))

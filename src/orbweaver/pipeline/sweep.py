@@ -3,7 +3,7 @@
 Results are appended to the store wave by wave. What the store has is not run again, so a
 sweep that was interrupted goes on where it was, less one wave at most. A run that fails is
 stored with its traceback, and the others go on. Scenarios that differ in nothing but their
-names are run once.
+names are one run.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ from orbweaver.pipeline.store import (
     stored_failures,
     stored_results,
 )
-from orbweaver.study.pool import Job
-from orbweaver.study.run import Result, run_scenario
+from orbweaver.study.run import Job, Result, run_scenario
 from orbweaver.study.version import code_version, run_code
 from orbweaver.workload.scenario import Scenario
 
@@ -71,22 +70,16 @@ def sweep(
         keys = {job_key(*job): job for job in jobs}
         known = stored_results(spark, store, keys)
         missing = [key for key in keys if key not in known]
-        twins: dict[tuple[str, int], list[str]] = {}
-        for key in missing:
-            scenario, seed = keys[key]
-            twins.setdefault((scenario.fingerprint(), seed), []).append(key)
         # Large runs first, so that no core is left with one at the end of a wave.
-        left = sorted(twins.values(), key=lambda group: -keys[group[0]][0].workload.nodes)
+        left = sorted(missing, key=lambda key: -keys[key][0].workload.nodes)
         size = wave or _parallelism(spark)
         start, there = 0, len(keys) - len(missing)
         while start < len(left):
             began = time.monotonic()
             chunk = left[start : start + size]
             runs = [
-                ([(key, msgspec.json.encode(keys[key][0]).decode()) for key in group],
-                 keys[group[0]][1])
-                for group in chunk
-            ]  # fmt: skip
+                (key, msgspec.json.encode(keys[key][0]).decode(), keys[key][1]) for key in chunk
+            ]
             # A partition for each run, which the task finds by its number.
             places = spark.range(0, len(runs), 1, len(runs))
 
@@ -102,13 +95,16 @@ def sweep(
                     "that all of them share with this one"
                 )
             start += len(chunk)
-            there += sum(map(len, chunk))
+            there += len(chunk)
             tell(there, len(keys))
             if not wave and time.monotonic() - began < SHORT_S:
                 size *= 2  # what is left is no larger
         known = stored_results(spark, store, keys)
         failures = stored_failures(spark, store, [key for key in keys if key not in known])
-        return Swept([known[key] for key in keys if key in known], failures, len(missing))
+        # Jobs that differ in nothing but their names are one run, with a result for each.
+        named = [(job_key(*job), job[0]) for job in jobs]
+        results = [known[key].placed(scenario) for key, scenario in named if key in known]
+        return Swept(results, failures, len(missing))
 
 
 def run_row(key: str, scenario_json: str, seed: int) -> dict[str, Any]:
@@ -131,29 +127,17 @@ def run_row(key: str, scenario_json: str, seed: int) -> dict[str, Any]:
         return row | {"error": traceback.format_exc()}
 
 
-def rename_row(row: dict[str, Any], key: str, scenario_json: str) -> dict[str, Any]:
-    """The same run under another name."""
-    name = msgspec.json.decode(scenario_json, type=Scenario).name
-    if row["ok"]:
-        result = msgspec.json.decode(row["result"], type=Result)
-        renamed = msgspec.structs.replace(result, name=name)
-        row = row | {"result": msgspec.json.encode(renamed).decode()}
-    return row | {"key": key, "name": name, "scenario": scenario_json}
-
-
 def _runner(
-    runs: Sequence[tuple[Sequence[tuple[str, str]], int]], memory_gb: float
+    runs: Sequence[tuple[str, str, int]], memory_gb: float
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     schema = to_arrow_schema(RUNS)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for place in batch.column("id").to_pylist():
-                ((key, scenario), *others), seed = runs[place]
                 with bounded_memory(memory_gb):
-                    row = run_row(key, scenario, seed)
-                rows = [row, *(rename_row(row, *other) for other in others)]
-                yield pa.RecordBatch.from_pylist(rows, schema=schema)
+                    row = run_row(*runs[place])
+                yield pa.RecordBatch.from_pylist([row], schema=schema)
 
     return run
 

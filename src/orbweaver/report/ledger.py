@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import msgspec
 
 from orbweaver import __version__
 from orbweaver.core.messages import PURPOSES
 from orbweaver.report import plots
 from orbweaver.report.oracle import told_oracle
 from orbweaver.report.page import Page
-from orbweaver.study.claims import Verdict, count_runs
-from orbweaver.study.kept import Codes
-from orbweaver.study.paper import COLUMNS, HISTOGRAMS, NO_TRACES, BySeries, Figure, Paper
-from orbweaver.study.run import Result
+from orbweaver.study.claims import count_runs
+from orbweaver.study.judge import Judged, Ledger, told_versions
+from orbweaver.study.paper import COLUMNS, HISTOGRAMS, BySeries, Figure
+from orbweaver.study.results import Codes
 
 DELIVERY = {
     "hit_ratio": ("hit ratio", 4),
@@ -37,111 +34,6 @@ TRAFFIC = {
     "control_bytes_per_node_second": ("control B/s", 0),
 } | {f"{purpose}_messages": (f"{purpose} messages", 0) for purpose in PURPOSES}
 """Of a table of settings, what was sent: metric -> title and digits."""
-
-SEEDS_MIN = 3
-"""With fewer, what holds may be chance."""
-
-
-class Ledger(msgspec.Struct, frozen=True):
-    """A paper's claims as judged, and what they were judged on."""
-
-    paper: str
-    title: str
-    scale: str
-    scale_meaning: str
-    seeds: list[int]
-    """Of the setting that has fewest; none where nothing had to be run."""
-    verdicts: list[Verdict]
-    traced: list[str]
-    """The claims among them that need real traces."""
-    part: list[str]
-    """The claims, if they are not all of the paper's."""
-    codes: dict[str, str] = {}
-    """Claim -> the versions of the code that made its runs, where not all are of one."""
-
-    @property
-    def counted(self) -> list[Verdict]:
-        return [verdict for verdict in self.verdicts if not verdict.uncounted]
-
-    @property
-    def held(self) -> int:
-        return sum(verdict.reproduced for verdict in self.counted)
-
-    @property
-    def enough_seeds(self) -> bool:
-        return not self.seeds or len(self.seeds) >= SEEDS_MIN
-
-    @property
-    def summary(self) -> str:
-        count = f"{self.held} of {len(self.counted)} checks"
-        seeds = "one seed" if len(self.seeds) == 1 else f"{len(self.seeds)} seeds"
-        if self.enough_seeds:
-            text = f"{count} reproduced."
-        else:
-            text = f"{count} hold over {seeds}; it takes {SEEDS_MIN} to call one reproduced."
-        shown = len(self.verdicts) - len(self.counted)
-        return f"{text} Shown and not counted: {shown}." if shown else text
-
-    def word(self, verdict: Verdict) -> str:
-        if verdict.uncounted:
-            return f"{'holds' if verdict.reproduced else 'does not hold'}, not counted"
-        if not verdict.reproduced:
-            return "not reproduced"
-        return "reproduced" if self.enough_seeds else "holds"
-
-    def command(self, claim: str = "") -> str:
-        """What makes it again, whole or one claim of it."""
-        seeds = f" --seeds {','.join(map(str, self.seeds))}" if self.seeds else ""
-        claims = claim or ",".join(self.part)
-        only = f" --claims {claims}" if claims else ""
-        needs = self.traced and (not claim or claim in self.traced)
-        traces = " --traces TRACES" if needs else ""
-        return f"orbweaver reproduce {self.paper} --scale {self.scale}{only}{seeds}{traces}"
-
-
-@dataclasses.dataclass(frozen=True)
-class Judged:
-    paper: Paper
-    ledger: Ledger
-    series: BySeries
-    """What it was judged on."""
-    codes: Codes = dataclasses.field(default_factory=dict)
-    """Of the runs, where not all are of one version."""
-
-
-def judge(
-    paper: Paper,
-    claims: Sequence[str],
-    scale: str,
-    series: BySeries,
-    codes: Codes | None = None,
-) -> Judged:
-    """`codes` says which version of the code made each run, where there may be several."""
-    if codes is None or len(set(codes.values())) == 1:
-        codes = {}
-    settings = (rs for one in series.values() for rs in one.results.values())
-    seeds = min([sorted({r.seed for r in rs}) for rs in settings], key=len, default=[])
-    verdicts = paper.judge(claims, series)
-    traced = [claim for claim in claims if paper.claims[claim].traced]
-    part = list(claims) if set(claims) != set(paper.claims) else []
-    meaning = paper.scales[scale]
-    by_claim = {claim: _codes_of(paper, claim, scale, series, codes) for claim in claims if codes}
-    ledger = Ledger(
-        paper.name, paper.title, scale, meaning, seeds, verdicts, traced, part, by_claim
-    )
-    return Judged(paper, ledger, series, codes)
-
-
-def _codes_of(paper: Paper, claim: str, scale: str, series: BySeries, codes: Codes) -> str:
-    wanted = paper.scenarios(paper.claims[claim].needs, scale, NO_TRACES)
-    names = {scenario.name for scenario in wanted}
-    results = [r for one in series.values() for r in one.each() if r.name in names]
-    return told_versions(results, codes)
-
-
-def told_versions(results: Iterable[Result], codes: Codes) -> str:
-    """Return the versions of the code that made these runs, as text."""
-    return ", ".join(dict.fromkeys(codes[r.fingerprint, r.seed] for r in results))
 
 
 def ledger_rows(ledger: Ledger) -> tuple[list[str], list[list[str]]]:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from orbweaver import __version__
 from orbweaver.records.files import whole_file
-from orbweaver.report.ledger import Judged, figures, ledger_rows, notes, settings_rows
+from orbweaver.report.ledger import figures, ledger_rows, notes, settings_rows
 from orbweaver.report.oracle import told_oracle
 from orbweaver.study.claims import count_runs
+from orbweaver.study.judge import Judged
 
 
-def write_markdown(path: Path, judged: Judged, code: str, machine: str) -> None:
-    """`path` names the file; the pictures go into a folder of the same name. `code` is the
-    version that made the runs."""
+def write_markdown(path: Path, judged: Judged, machine: str) -> None:
+    """Write the file `path`, and the pictures into a folder of the same name."""
     ledger, series = judged.ledger, judged.series
     folder = path.with_suffix("")
     folder.mkdir(exist_ok=True)
@@ -29,7 +29,7 @@ def write_markdown(path: Path, judged: Judged, code: str, machine: str) -> None:
         f"{ledger.scale_meaning}; {runs} runs, seeds {_listed(ledger.seeds)}. A number after ± "
         "is half the 95 % interval over the seeds.",
         *filter(None, [told_oracle(r for one in series.values() for r in one.each())]),
-        f"orbweaver {__version__}, code {code}; {machine}",
+        f"orbweaver {__version__}, code {judged.code}; {machine}",
         f"    {ledger.command()}\n    {ledger.command(ledger.verdicts[0].claim)}    # one claim",
         _table(*ledger_rows(ledger)),
         *_notes(judged),

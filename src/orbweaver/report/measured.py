@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +19,31 @@ SHOWN = 4
 class Measured(msgspec.Struct, frozen=True):
     code: str
     """The version of the code that made the runs."""
+    store: Path
+    """Where they were measured from."""
     results: list[Result]
     topics: dict[str, list[tuple[int, int]]]
     """Setting -> (nodes, diameter) of each topic at the last snapshot of one run."""
 
 
 def read_measured(folder: Path) -> Measured:
-    runs = _read(folder, "runs", ["key", "code", "name", "seed", "result"])
-    # Scenarios may have the same name, or none.
-    keys: dict[tuple[str, str, int], str] = {}
+    runs = _read(folder, "runs", ["key", "code", "result"])
+    keys: dict[str, str] = {}
     results = []
     for row in runs:
         result = msgspec.json.decode(row["result"], type=Result)
-        keys[_named(result)] = row["key"]
+        keys[result.run_id] = row["key"]
         results.append(result)
-    results.sort(key=_named)
+    results.sort(key=lambda result: (result.name, result.fingerprint, result.seed))
     chosen: dict[str, str] = {}
     for label, one in list(gather(results).items())[:SHOWN]:
-        chosen[keys[_named(one.results[max(one.xs)][0])]] = label
-    return Measured(runs[0]["code"], results, _topics(folder, chosen))
+        chosen[keys[one.results[max(one.xs)][0].run_id]] = label
+    return Measured(runs[0]["code"], _store(folder), results, _topics(folder, chosen))
 
 
-def _named(result: Result) -> tuple[str, str, int]:
-    return result.name, result.fingerprint, result.seed
+def _store(folder: Path) -> Path:
+    about = folder / "dataset.json"  # not there in tables made by hand
+    return Path(json.loads(about.read_text("utf-8"))["store"] if about.exists() else "store")
 
 
 def _topics(folder: Path, labels: dict[str, str]) -> dict[str, list[tuple[int, int]]]:

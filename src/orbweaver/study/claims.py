@@ -77,19 +77,13 @@ class Series(msgspec.Struct, frozen=True):
         return [[s[metric] for r in rs for s in r.snapshots] for rs in self.results.values()]
 
 
-def series_name(label: str, x: float) -> str:
-    """How a scenario says which series it belongs to."""
-    return f"{label} @ {x:g}"
-
-
 def gather(results: Iterable[Result]) -> dict[str, Series]:
-    """Results back into their series, by the names of their scenarios. One that belongs to
-    no series is a series by itself, at its number of nodes."""
+    """Sort results into their series. One that belongs to no series is a series by itself."""
     series: dict[str, Series] = {}
     for result in results:
-        label, found, x = result.name.rpartition(" @ ")
-        label = label or result.name or result.overlay
-        place = float(x) if found else result.nodes
+        study = result.study
+        label = study.series or result.name or result.overlay
+        place = result.nodes if study.x is None else study.x
         there = series[label].results.get(place, []) if label in series else []
         if there and there[0].fingerprint != result.fingerprint:
             # Another scenario of the same name, not more seeds of the first.
@@ -102,8 +96,8 @@ def gather(results: Iterable[Result]) -> dict[str, Series]:
 
 
 def count_runs(series: Iterable[Series]) -> int:
-    """A run that is in two series is one."""
-    return len({(r.fingerprint, r.seed) for one in series for r in one.each()})
+    """Count the runs of some series. One that is in two of them is one."""
+    return len({r.run_id for one in series for r in one.each()})
 
 
 def connected(result: Result) -> bool:

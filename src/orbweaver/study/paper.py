@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
 
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.study.claims import Series, Verdict
-from orbweaver.study.run import Result
+from orbweaver.study.run import Job
 from orbweaver.study.traces import Trace
 from orbweaver.workload.scenario import Scenario
 
@@ -19,7 +21,8 @@ DEGREES, OVERHEADS = HISTOGRAMS = ("degree_histogram", "overhead_histogram")
 no interest, in the first run."""
 
 NO_TRACES = Path("traces")
-"""Where nobody looks, as long as only the names of scenarios are asked for."""
+"""Where no trace is: for scenarios that need none, or of which only their places in the study
+are asked for."""
 
 BySeries = Mapping[str, Series]
 
@@ -37,13 +40,19 @@ COLUMNS = {
 """Of a table of settings, unless a paper has its own: metric -> title and digits."""
 
 
+Experiment = Callable[[Any, Path], list[Scenario]]
+"""Makes scenarios, each with its series and x, of one of the paper's scales; the folder has the
+tables of traces."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Claim:
     needs: tuple[str, ...]
     """The experiments to run."""
-    judge: Callable[[BySeries], list[Verdict]]
+    verdicts: Callable[[BySeries], list[Verdict]]
+    """What their series show, one verdict for each check."""
     traced: bool = False
-    """It needs the paper's real traces."""
+    """Whether it needs the paper's real traces."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -71,10 +80,10 @@ class Figure:
 class Paper:
     name: str
     title: str
-    scales: Mapping[str, str]
-    """From small to large, "quick" first and "full" last, and what each means."""
-    scenarios: Callable[[Iterable[str], str, Path], list[Scenario]]
-    """Of some experiments at a scale; the folder has the tables of traces."""
+    scales: Mapping[str, Any]
+    """From small to large, "quick" first and "full" last. Each has a `name` that says what it
+    means; the rest is between it and the experiments."""
+    experiments: Mapping[str, Experiment]
     claims: Mapping[str, Claim]
     figures: Sequence[Figure]
     notes: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
@@ -87,6 +96,16 @@ class Paper:
     """Experiments that no claim needs: what the parameters matter that the paper leaves
     open. They are run when all claims are."""
 
+    def scenarios(self, names: Iterable[str], scale: str, traces: Path) -> list[Scenario]:
+        """Make the scenarios of some experiments at a scale, each named by its series and x."""
+        made = []
+        for name in dict.fromkeys(names):
+            for one in self.experiments[name](self.scales[scale], traces):
+                x = float(one.workload.nodes if one.study.x is None else one.study.x)
+                study = replace(one.study, paper=self.name, scale=scale, x=x)
+                made.append(replace(one, name=f"{study.series} @ {x:g}", study=study))
+        return made
+
     def needed(self, claims: Iterable[str]) -> list[str]:
         """The experiments to run for these claims."""
         names: dict[str, None] = {}
@@ -97,22 +116,26 @@ class Paper:
             names |= dict.fromkeys(self.claims[claim].needs)
         return list(names)
 
-    def check(self, claims: Iterable[str], scale: str) -> None:
+    def choose(self, claims: Sequence[str] | None, scale: str, traced: bool) -> list[str]:
+        """Return the claims to judge: those that are asked for, or all. Without traces, all but
+        those that need them. Raise where a claim, the scale or its traces are not there."""
         if scale not in self.scales:
             raise UsageError(f"{self.title} has no scale '{scale}': {nearest(scale, self.scales)}")
-        self.needed(claims)
+        chosen = list(dict.fromkeys(self.claims if claims is None else claims))
+        self.needed(chosen)
+        needing = [] if traced else [claim for claim in chosen if self.claims[claim].traced]
+        if needing and claims is not None:
+            raise UsageError(f"{', '.join(needing)} need real traces: --traces DIR")
+        return [claim for claim in chosen if claim not in needing]
 
     def jobs(
         self, claims: Sequence[str], scale: str, seeds: Sequence[int], traces: Path = NO_TRACES
-    ) -> list[tuple[Scenario, int]]:
+    ) -> list[Job]:
         names = self.needed(claims)
         if set(claims) == set(self.claims):
             names += self.sensitivity
         made = self.scenarios(names, scale, traces)
         return [(scenario, seed) for scenario in made for seed in seeds]
-
-    def judge(self, claims: Iterable[str], series: BySeries) -> list[Verdict]:
-        return [verdict for claim in claims for verdict in self.claims[claim].judge(series)]
 
     def notes_on(self, scale: str, claims: Collection[str]) -> dict[str, str]:
         """Those at a scale whose titles name one of these claims, or none at all."""
@@ -122,38 +145,6 @@ class Paper:
             if not named or not named.isdisjoint(claims):
                 found[title] = note
         return found
-
-    def judged_by(self, results: Sequence[Result]) -> tuple[str, list[str], list[Result]]:
-        """The scale at which these results are enough for most claims, the largest of several;
-        those claims, and the results that are of that scale. None if they are enough for
-        none."""
-        best: tuple[str, list[str], list[Result]] = ("", [], [])
-        for scale in reversed(list(self.scales)):
-            wanted = self.scenarios(self.needed(self.claims), scale, NO_TRACES)
-            # Scales share names.
-            fits = {s.name: self._nodes_at(scale, s) for s in wanted}
-            ours = [r for r in results if r.name in fits and r.nodes in fits[r.name]]
-            there = {result.name for result in ours}
-            enough = [
-                claim
-                for claim, one in self.claims.items()
-                if there.issuperset(s.name for s in self.scenarios(one.needs, scale, NO_TRACES))
-            ]
-            # A claim that needs no runs says nothing about these.
-            if there and len(enough) > len(best[1]):
-                best = (scale, enough, ours)
-        return best if any(self.claims[claim].needs for claim in best[1]) else ("", [], [])
-
-    def _nodes_at(self, scale: str, scenario: Scenario) -> range:
-        """How many nodes a run of a scenario at a scale may have: of a trace that was cut to
-        size, those that want something; of a whole one nobody knows without it."""
-        nodes = scenario.workload.nodes
-        if not scenario.workload.file:
-            return range(nodes, nodes + 1)
-        folders = {str(t.folder(NO_TRACES)): t for t in self.traces.get(scale, ())}
-        trace = folders.get(scenario.workload.file)
-        cut = trace.settings.get("nodes", 0) if trace else 0
-        return range(cut * 9 // 10, cut + 1) if cut else range(sys.maxsize)
 
 
 def _fits(label: str, want: str) -> bool:

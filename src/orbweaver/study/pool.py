@@ -8,10 +8,7 @@ import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
-from orbweaver.study.run import Result, run_scenario
-from orbweaver.workload.scenario import Scenario
-
-Job = tuple[Scenario, int]
+from orbweaver.study.run import Job, Result, run_scenario
 
 
 def run_all(

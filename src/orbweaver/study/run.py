@@ -19,8 +19,11 @@ from orbweaver.metrics.summary import overlay_metrics, summarise
 from orbweaver.metrics.traffic import overhead_histogram
 from orbweaver.overlays.catalog import find
 from orbweaver.records import Records
-from orbweaver.sim.simulation import Outcome, Progress, Simulation
-from orbweaver.workload.scenario import Scenario
+from orbweaver.sim.simulation import Outcome, Progress, Simulation, plainly
+from orbweaver.workload.scenario import Scenario, StudySpec
+
+Job = tuple[Scenario, int]
+"""A run to do: a scenario and a seed."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -45,6 +48,17 @@ class Result(msgspec.Struct, frozen=True):
     version: str
     overhead_histogram: dict[int, int] = {}
     """Traffic of no interest, in tenths of all that a node gets -> nodes."""
+    study: StudySpec = StudySpec()
+
+    @property
+    def run_id(self) -> str:
+        """The identity of the run, as `run_id` names it before it is run."""
+        return f"{self.fingerprint}-{self.seed}"
+
+    def placed(self, scenario: Scenario) -> Result:
+        """Return the same result under the name and in the study of a scenario: one run may
+        belong to several series."""
+        return msgspec.structs.replace(self, name=scenario.name, study=scenario.study)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +69,17 @@ class Run:
     labels: tuple[str, ...]
     looks: list[Snapshot]
     """The overlay at each snapshot, the last one being what the metrics are of."""
+
+
+def run_id(scenario: Scenario, seed: int) -> str:
+    """Return the identity of a run: its scenario and seed, however the scenario is called and
+    its defaults are written. The version of the code is not part of it."""
+    return f"{fingerprint(scenario)}-{seed}"
+
+
+def fingerprint(scenario: Scenario) -> str:
+    """Return what a scenario and all that mean the same have in common."""
+    return plainly(scenario, find(scenario.overlay)).fingerprint()
 
 
 def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None) -> Run:
@@ -82,6 +107,7 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
         complete=outcome.complete,
         fingerprint=simulation.scenario.fingerprint(),
         version=__version__,
+        study=scenario.study,
         **measured,
     )
     return Run(scenario, result, outcome, simulation.workload.subscriptions.labels, looks)

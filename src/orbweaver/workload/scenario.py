@@ -174,6 +174,20 @@ class RunSpec(Spec, frozen=True):
     """d of tdi(d), the likeness of interests; 0 leaves it out."""
 
 
+class StudySpec(Spec, frozen=True):
+    """Where a run stands in a study. It says nothing about the run itself: the same run may
+    stand in several places."""
+
+    paper: str = ""
+    """Whose evaluation it is part of."""
+    scale: str = ""
+    """How large that evaluation is."""
+    series: str = ""
+    """Runs of one series differ in one variable. Without one, the name of the scenario."""
+    x: float | None = None
+    """The value of that variable. [default: the number of nodes]"""
+
+
 class Scenario(Spec, frozen=True):
     overlay: str
     name: str = ""
@@ -185,15 +199,17 @@ class Scenario(Spec, frozen=True):
     interests: tuple[InterestChange, ...] = ()
     publish: PublishSpec = PublishSpec()
     run: RunSpec = RunSpec()
+    study: StudySpec = StudySpec()
 
     def fingerprint(self) -> str:
-        """Names the run but for its seed: not how the scenario is called, nor where its
-        files lie."""
+        """Return what names the run but for its seed: not how the scenario is called, where it
+        stands in a study, nor where its files lie."""
         replace = msgspec.structs.replace
         delays = "coordinates" if self.latency.model == "coordinates" else "latency"
         bare = replace(
             self,
             name="",
+            study=StudySpec(),
             workload=replace(
                 self.workload, file=_content_hash(self.workload.file, "subscriptions")
             ),

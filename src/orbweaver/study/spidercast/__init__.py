@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orbweaver.study.paper import COLUMNS, Paper
-from orbweaver.study.spidercast.experiments import SCALES, scenarios
+from orbweaver.study.spidercast.experiments import EXPERIMENTS, SCALES
 from orbweaver.study.spidercast.figures import FIGURES
 from orbweaver.study.spidercast.notes import NOTES
 from orbweaver.study.spidercast.verdicts import CLAIMS
@@ -11,8 +11,8 @@ from orbweaver.study.spidercast.verdicts import CLAIMS
 SPIDERCAST = Paper(
     name="spidercast",
     title="SpiderCast",
-    scales={name: scale.name for name, scale in SCALES.items()},
-    scenarios=scenarios,
+    scales=SCALES,
+    experiments=EXPERIMENTS,
     claims=CLAIMS,
     figures=FIGURES,
     notes=NOTES,

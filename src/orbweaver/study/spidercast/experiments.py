@@ -7,15 +7,21 @@ view from an oracle, (3,0) and ties broken at random unless it says otherwise.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from orbweaver.study.claims import series_name
+from orbweaver.study.paper import Experiment
 from orbweaver.study.spidercast.paper import SIZES
-from orbweaver.workload.scenario import ChurnSpec, PublishSpec, RunSpec, Scenario, WorkloadSpec
+from orbweaver.workload.scenario import (
+    ChurnSpec,
+    PublishSpec,
+    RunSpec,
+    Scenario,
+    StudySpec,
+    WorkloadSpec,
+)
 
 ORACLE = {"membership": "full"}
 """Sec. 3 evaluates with a full view of every node, at no cost."""
@@ -92,7 +98,7 @@ def scenario(
     spec = WorkloadSpec(**workload)
     return Scenario(
         overlay=overlay,
-        name=series_name(label, x),
+        study=StudySpec(series=label, x=x),
         params=ORACLE | params,
         workload=spec,
         publish=PublishSpec(per_topic=0),
@@ -102,8 +108,8 @@ def scenario(
 
 def over_nodes(
     label: str, overlay: str, params: dict[str, Any], popularity: str = "zipf:0.5", **more: Any
-) -> Callable[[Scale], list[Scenario]]:
-    return lambda scale: [
+) -> Experiment:
+    return lambda scale, traces: [
         scenario(label, n, overlay, params, nodes=n, popularity=popularity, **more)
         for n in scale.sizes
     ]
@@ -116,7 +122,7 @@ def common(label: str) -> str:
 
 def both_ties(
     label: str, params: dict[str, Any], popularity: str = "zipf:0.5", **more: Any
-) -> dict[str, Callable[[Scale], list[Scenario]]]:
+) -> dict[str, Experiment]:
     """Return a series with ties broken at random, and the same with a common order."""
     other = common(label)
     return {
@@ -125,7 +131,7 @@ def both_ties(
     }
 
 
-def over_topics(scale: Scale) -> list[Scenario]:
+def over_topics(scale: Scale, traces: Path) -> list[Scenario]:
     return [
         scenario("topics", t, "spidercast", COVERAGE_3_0, nodes=scale.topics_nodes, topics=t,
                  subscriptions_per_node="20")
@@ -133,7 +139,7 @@ def over_topics(scale: Scale) -> list[Scenario]:
     ]  # fmt: skip
 
 
-def over_subscriptions(scale: Scale) -> list[Scenario]:
+def over_subscriptions(scale: Scale, traces: Path) -> list[Scenario]:
     return [
         scenario(f"subscriptions N={n}", s, "spidercast", COVERAGE_3_0, nodes=n,
                  subscriptions_per_node=str(s))
@@ -142,7 +148,7 @@ def over_subscriptions(scale: Scale) -> list[Scenario]:
     ]  # fmt: skip
 
 
-def mixed_sizes(scale: Scale) -> list[Scenario]:
+def mixed_sizes(scale: Scale, traces: Path) -> list[Scenario]:
     return [
         scenario(f"mixed {size}", scale.mixed_nodes, "spidercast", COVERAGE_3_0,
                  nodes=scale.mixed_nodes, subscriptions_per_node=size)
@@ -150,7 +156,7 @@ def mixed_sizes(scale: Scale) -> list[Scenario]:
     ]  # fmt: skip
 
 
-def partial_views(scale: Scale) -> list[Scenario]:
+def partial_views(scale: Scale, traces: Path) -> list[Scenario]:
     return [
         scenario(f"views N={n}", share, "spidercast",
                  COVERAGE_3_0 | {"membership": "partial", "view_share": share}, nodes=n)
@@ -159,7 +165,7 @@ def partial_views(scale: Scale) -> list[Scenario]:
     ]  # fmt: skip
 
 
-def gossiped_views(scale: Scale) -> list[Scenario]:
+def gossiped_views(scale: Scale, traces: Path) -> list[Scenario]:
     """The same with views of 5 % that are gossiped, which takes time to fill."""
     made = []
     for n in scale.view_sizes:
@@ -170,9 +176,11 @@ def gossiped_views(scale: Scale) -> list[Scenario]:
     return made
 
 
-def churn(
-    scale: Scale, label: str = "churn", params: dict[str, Any] = COVERAGE_3_0
-) -> list[Scenario]:
+def churn(scale: Scale, traces: Path) -> list[Scenario]:
+    return _churned(scale, "churn", COVERAGE_3_0)
+
+
+def _churned(scale: Scale, label: str, params: dict[str, Any]) -> list[Scenario]:
     end = scale.churn_s * 1000
     run = RunSpec(
         warmup_ms=end // 5,
@@ -207,7 +215,7 @@ SHED_AT = ("reached", "exceeded", "never")
 (docs/decisions/0003-who-sheds-links.md)."""
 
 
-def sensitivity(scale: Scale) -> list[Scenario]:
+def sensitivity(scale: Scale, traces: Path) -> list[Scenario]:
     """The base setting at the second size, with one open parameter changed at a time; churn
     for `shed_at`, which decides S12 and S13."""
     base = [
@@ -222,7 +230,7 @@ def sensitivity(scale: Scale) -> list[Scenario]:
     shed = [
         one
         for reading in SHED_AT
-        for one in churn(
+        for one in _churned(
             smallest,
             f"sensitivity shed_at={reading}, churn",
             COVERAGE_3_0 | {"shed_at": reading},
@@ -233,7 +241,7 @@ def sensitivity(scale: Scale) -> list[Scenario]:
 
 ADAPTIVE: dict[str, Any] = {"kg": 3, "kr": 0, "adaptive": True}
 
-EXPERIMENTS: dict[str, Callable[[Scale], list[Scenario]]] = {
+EXPERIMENTS: dict[str, Experiment] = {
     **both_ties("spidercast", COVERAGE_3_0),
     "uniform": over_nodes("uniform", "spidercast", COVERAGE_3_0, "uniform"),
     "zipf:1": over_nodes("zipf:1", "spidercast", COVERAGE_3_0, "zipf:1"),
@@ -262,7 +270,3 @@ EXPERIMENTS: dict[str, Callable[[Scale], list[Scenario]]] = {
     "churn": churn,
     "sensitivity": sensitivity,
 }
-
-
-def scenarios(names: Iterable[str], scale: str, traces: Path) -> list[Scenario]:
-    return [one for name in dict.fromkeys(names) for one in EXPERIMENTS[name](SCALES[scale])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orbweaver.study.paper import Paper
-from orbweaver.study.vitis.experiments import TRACES, scenarios
+from orbweaver.study.vitis.experiments import EXPERIMENTS, TRACES
 from orbweaver.study.vitis.figures import FIGURES
 from orbweaver.study.vitis.notes import NOTES
 from orbweaver.study.vitis.scales import SCALES
@@ -28,8 +28,8 @@ COLUMNS = {
 VITIS = Paper(
     name="vitis",
     title="Vitis",
-    scales={name: scale.name for name, scale in SCALES.items()},
-    scenarios=scenarios,
+    scales=SCALES,
+    experiments=EXPERIMENTS,
     claims=CLAIMS,
     figures=FIGURES,
     traces=TRACES,

@@ -6,14 +6,13 @@ topics from five or from two groups.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from orbweaver.overlays.catalog import find
-from orbweaver.study.claims import series_name
+from orbweaver.study.paper import Experiment
 from orbweaver.study.traces import Trace
 from orbweaver.study.vitis.scales import SCALES, Scale
 from orbweaver.workload.scenario import (
@@ -21,6 +20,7 @@ from orbweaver.workload.scenario import (
     PublishSpec,
     RunSpec,
     Scenario,
+    StudySpec,
     WorkloadSpec,
 )
 
@@ -51,7 +51,7 @@ def scenario(
     defaults = find(overlay).Params()
     return Scenario(
         overlay=overlay,
-        name=series_name(label, x),
+        study=StudySpec(series=label, x=x),
         # Without those that change nothing: what several experiments share is run once.
         params={name: value for name, value in params.items() if value != getattr(defaults, name)},
         workload=WorkloadSpec(
@@ -63,9 +63,6 @@ def scenario(
         publish=PublishSpec(events=scale.events, every_ms=EVERY_MS, rates=published),
         run=RunSpec(warmup_ms=scale.warmup_ms, measure_bytes=False),
     )
-
-
-Experiment = Callable[[Scale, Path], list[Scenario]]
 
 
 def friends(pattern: str) -> Experiment:
@@ -119,21 +116,23 @@ def sizes(label: str, overlay: str) -> Experiment:
 def twitter(overlay: str) -> Experiment:
     """IV-E: users of a social network, each of them also a topic."""
     return lambda scale, traces: [
-        _followers(scale, traces, series_name(f"twitter {overlay}", x), overlay, table_size=x)
+        _followers(scale, traces, f"twitter {overlay}", x, overlay, table_size=x)
         for x in scale.tables
     ]
 
 
 def unbounded(scale: Scale, traces: Path) -> list[Scenario]:
     """IV-E: OPT with as many links as it takes."""
-    name = series_name("twitter opt unbounded", scale.sampled)
-    return [_followers(scale, traces, name, "opt", table_size=0)]
+    label = "twitter opt unbounded"
+    return [_followers(scale, traces, label, scale.sampled, "opt", table_size=0)]
 
 
-def _followers(scale: Scale, traces: Path, name: str, overlay: str, **params: Any) -> Scenario:
+def _followers(
+    scale: Scale, traces: Path, label: str, x: float, overlay: str, **params: Any
+) -> Scenario:
     return Scenario(
         overlay=overlay,
-        name=name,
+        study=StudySpec(series=label, x=x),
         params=params,
         workload=WorkloadSpec(file=str(scale.twitter.folder(traces))),
         publish=PublishSpec(events=scale.events, every_ms=EVERY_MS),
@@ -209,8 +208,3 @@ EXPERIMENTS: dict[str, Experiment] = {
     **{f"churn {overlay}": churn(overlay, repair=True) for overlay in ("vitis", "rvr")},
     **{f"churn {overlay} once": churn(overlay, repair=False) for overlay in ("vitis", "rvr")},
 }
-
-
-def scenarios(names: Iterable[str], scale: str, traces: Path) -> list[Scenario]:
-    chosen = SCALES[scale]
-    return [one for name in dict.fromkeys(names) for one in EXPERIMENTS[name](chosen, traces)]
