@@ -181,8 +181,8 @@ def test_a_damaged_matrix_is_named(tmp_path: Path, name: str, data: bytes) -> No
     ("text", "message"),
     [
         ("node,x\na,1\n", "line 1: no column 'y'"),
-        ("node,x,y\na,1,north\n", "line 2: coordinates are numbers"),
-        ("node,x,y\na,1,inf\n", "line 2: coordinates are numbers"),
+        ("node,x,y\na,1,north\n", "line 2: coordinates 1, north should be finite"),
+        ("node,x,y\na,1,inf\n", "line 2: coordinates 1, inf should be finite"),
         ("node,x,y,z\na,1,2,\nb,1,2,3\n", "line 2: 'z' is empty"),
     ],
 )
@@ -207,5 +207,5 @@ def test_settings_that_make_no_model(settings: dict[str, Any], message: str) -> 
 
 def test_nodes_without_coordinates_are_counted(tmp_path: Path) -> None:
     path = write(tmp_path, "node,x,y\na,0,0\n", "c.csv")
-    with pytest.raises(UsageError, match="2 nodes have no coordinates, 'b' for one"):
+    with pytest.raises(UsageError, match="2 nodes have no coordinates, for example 'b'"):
         make(["a", "b", "c"], model="coordinates", file=path)

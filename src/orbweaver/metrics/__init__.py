@@ -1,1 +1,1 @@
-"""Judgement: pure functions of records. None of them knows which host wrote them."""
+"""Metrics are pure functions of records. None of them knows which host wrote the records."""

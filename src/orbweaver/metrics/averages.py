@@ -1,4 +1,4 @@
-"""Means, and how sure one can be of them."""
+"""Means, and the confidence intervals around them."""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ STUDENT = (
     2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
     2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
-"""The 97.5 % quantile of Student's t for 1, 2, ... degrees of freedom. A few seeds say little
-about their spread, and the normal distribution would claim more than they know."""
+"""The 97.5 % quantiles of Student's t for 1, 2, ... degrees of freedom. A few seeds say little
+about their spread; the normal distribution would give intervals that are too narrow."""
 NORMAL = 1.959963984540054
 """The 97.5 % quantile of the standard normal distribution."""
 
 
 def mean(values: Sequence[float]) -> float:
+    """Return the mean, or nan of nothing."""
     return math.fsum(values) / len(values) if values else math.nan
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """With None for what is no number, as JSON has it."""
+    """Return the values with None in place of nan, which JSON does not have."""
     return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
 
 
 def student95(freedom: int) -> float:
-    """Return the 97.5 % quantile of Student's t: from a table for up to 30 degrees of freedom,
-    above from its expansion around the normal quantile (Abramowitz & Stegun 26.7.5), which is
-    exact to six digits there."""
+    """Return the 97.5 % quantile of Student's t for `freedom` degrees of freedom.
+
+    Up to 30 degrees it comes from a table. Above, it comes from the expansion around the normal
+    quantile (Abramowitz & Stegun 26.7.5), which is exact to six digits there.
+    """
     if freedom <= len(STUDENT):
         return STUDENT[freedom - 1]
     z = NORMAL
@@ -42,7 +45,8 @@ def student95(freedom: int) -> float:
 
 
 def interval95(values: Sequence[float]) -> float:
-    """Half the width of the 95 % confidence interval around the mean."""
+    """Return half the width of the 95 % confidence interval around the mean, or nan for fewer
+    than two values."""
     if len(values) < 2:
         return math.nan
     freedom = len(values) - 1

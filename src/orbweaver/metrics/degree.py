@@ -1,4 +1,4 @@
-"""Degree: how many links nodes have."""
+"""The degree of a node is how many links it has."""
 
 from __future__ import annotations
 

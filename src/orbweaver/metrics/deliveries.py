@@ -1,4 +1,4 @@
-"""Deliveries: who should have got what, and who did, how soon, and how often."""
+"""Deliveries: which events each node should have got, which it got, how soon and how often."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from itertools import pairwise
 from orbweaver.records import Records
 
 Interval = tuple[int, int, int]
-"""(node, subscribed from, until)"""
+"""(node, start, end) of a subscription, in milliseconds."""
 NEVER = 1 << 62
+"""End of a subscription that lasts beyond the end of the run, in milliseconds."""
 PARTS = 20
+"""Number of stretches of a run, with equally many events each, among which the worst is sought."""
 PROMPT_MS = 2000
-"""What comes later has waited for a way to be found, rather than for the network."""
+"""Longest latency of a prompt delivery, in milliseconds. A later one has waited until the
+overlay found a path, rather than for the network."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,15 +26,16 @@ class DeliveryMetrics:
     deliveries: int
     expected: int
     hit_ratio: float
-    """Of the deliveries that should have happened, the share that did."""
+    """Share of the expected deliveries that happened."""
     hit_ratio_worst: float
-    """The same in the worst of `PARTS` stretches of the run, with as many events each."""
+    """The hit ratio in the worst of the `PARTS` stretches of the run."""
     prompt_ratio_worst: float
-    """As before, but with those alone that came within `PROMPT_MS`."""
+    """Share of the expected deliveries that happened within `PROMPT_MS`, in the worst stretch."""
     duplicates: float
-    """Copies beyond the first for each delivery."""
+    """Copies beyond the first, for each delivery."""
     duplicates_steady: float
-    """The same for the last event on each topic, when the trees have been found."""
+    """Copies beyond the first, for each delivery of the last event on each topic, when the
+    dissemination trees have settled."""
     hops_mean: float
     hops_max: int
     latency_ms_mean: float
@@ -39,7 +43,7 @@ class DeliveryMetrics:
 
 
 def subscribed(records: Records) -> dict[str, list[Interval]]:
-    """For each topic, who was subscribed and when."""
+    """Return, for each topic, which nodes were subscribed and when."""
     since: dict[tuple[int, str], int] = {}
     intervals: dict[str, list[Interval]] = {}
     for time, node, topic, kind in records["interests"].rows():
@@ -54,8 +58,11 @@ def subscribed(records: Records) -> dict[str, list[Interval]]:
 
 
 def deliveries(records: Records, grace_ms: int = 0, stay_ms: int = 5000) -> DeliveryMetrics:
-    """An event is owed to those who had been subscribed for `grace_ms` when it was
-    published and stayed for `stay_ms` after, its publisher excepted."""
+    """Return the delivery metrics of a run.
+
+    An event is owed to every node, except its publisher, that had been subscribed for
+    `grace_ms` when the event was published and stayed subscribed for `stay_ms` afterwards.
+    """
     intervals = subscribed(records)
     got: dict[str, set[int]] = {}
     prompt: dict[str, set[int]] = {}
@@ -74,7 +81,7 @@ def deliveries(records: Records, grace_ms: int = 0, stay_ms: int = 5000) -> Deli
             for node, start, end in intervals.get(topic, ())
             if start <= time - grace_ms and end > time + stay_ms and node != publisher
         }
-        # With counters only, the best that can be said is how many were delivered.
+        # With counters only, nothing is known beyond how many deliveries there were.
         hits = len(owed & got.get(event, set())) if rows_kept else min(delivered, len(owed))
         owed_and_got.append((len(owed), hits))
         if rows_kept:

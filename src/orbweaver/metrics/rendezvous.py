@@ -1,4 +1,4 @@
-"""Overlays in which a topic has a place: how many nodes it takes to get there."""
+"""Metrics of overlays in which a topic has a place: how many nodes lead to that place."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from orbweaver.metrics.snapshot import Snapshot
 from orbweaver.records import Records
 
 LOOKUPS = 500
+"""How many lookups `lookup_hops` takes the mean of."""
 
 
 def per_topic(records: Records, overlay: Snapshot, state: str) -> float:
-    """For how many nodes a topic is one that they count in this state, mean over topics;
-    nan where nodes know no such state."""
+    """Return how many nodes count a topic in this state, mean over topics, or nan if no node
+    reports such a state."""
     found = [
         value * nodes
         for time_ms, name, value, nodes in records["states"].rows()

@@ -1,9 +1,9 @@
-"""How alike interests are: those of a node and the nodes most like it, and those of nodes
+"""Measure how similar interests are: of a node and the nodes most similar to it, and of nodes
 that are linked.
 
 tdi(d) (SpiderCast 3.4): the intersection of two nodes is the number of shared topics over the
 smaller of the two subscriptions, in percent; a node's tdi is the mean over the d nodes with the
-highest.
+highest intersection.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from orbweaver.metrics.snapshot import Snapshot
 
 
 def link_utility(overlay: Snapshot) -> float:
-    """Return the utility of Vitis' equation 1 at uniform rates, mean over all links: the topics
-    that two linked nodes share, over those that either of them wants."""
+    """Return the utility of Vitis' equation 1 at uniform rates, mean over all links: the number
+    of topics that two linked nodes share, over the number that at least one of them wants."""
     interests = overlay.interests
     pairs = [(interests[a], interests[b]) for a, b in overlay.edges()]
     return mean([len(a & b) / len(a | b) if a or b else 0.0 for a, b in pairs])
 
 
 def top_intersection(interests: Sequence[Collection[str]], d: int) -> float:
-    """tdi(d), exactly, in percent. Nodes without topics are left out."""
+    """Return the exact tdi(d), in percent. Nodes without topics are left out."""
     nodes = [frozenset(topics) for topics in interests if topics]
     on_topic: dict[str, int] = {}
     of_size: dict[int, int] = {}

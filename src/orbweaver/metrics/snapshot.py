@@ -1,4 +1,4 @@
-"""The overlay at one moment, folded out of the records."""
+"""A snapshot is the overlay at one moment, folded out of the records."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ class Snapshot:
     interests: dict[int, frozenset[str]]
     """Every node that is up, with its topics (also those it only publishes on)."""
     links: dict[int, list[int]]
-    """Every node that is up, with its neighbours in ascending order, both ways."""
+    """Every node that is up, with its neighbours in ascending order. Each link stands at both
+    of its ends."""
 
     def on_topic(self) -> dict[str, list[int]]:
-        """The nodes of each topic that has any."""
+        """Return the nodes of each topic that has any."""
         nodes: dict[str, list[int]] = {}
         for node, topics in self.interests.items():
             for topic in sorted(topics):
@@ -25,13 +26,16 @@ class Snapshot:
         return nodes
 
     def edges(self) -> list[tuple[int, int]]:
-        """Each link once, the smaller end first."""
+        """Return each link once, the smaller end first."""
         return [(a, b) for a, peers in self.links.items() for b in peers if a < b]
 
 
 def snapshot(records: Records, time_ms: int, young_ms: int = 0) -> Snapshot:
-    """The state just after everything that happened at `time_ms`. A link counts when both
-    ends hold it; nodes that joined within `young_ms` are left out."""
+    """Return the state just after everything that happened at `time_ms`.
+
+    A link counts if both ends hold it. Nodes that joined within the last `young_ms` are left
+    out.
+    """
     joined: dict[int, int] = {}
     for time, node, kind in records["nodes"].rows():
         if time > time_ms:
@@ -54,7 +58,7 @@ def snapshot(records: Records, time_ms: int, young_ms: int = 0) -> Snapshot:
     for time, node, peer, kind in records["links"].rows():
         if time > time_ms:
             break
-        # Only links of a node's present life: a crash says nothing of those it ends.
+        # Only links of a node's present life: a crash records nothing about the links it ends.
         if node in up and time >= joined[node]:
             if kind == "up":
                 held[node].add(peer)
@@ -70,7 +74,7 @@ def snapshot(records: Records, time_ms: int, young_ms: int = 0) -> Snapshot:
 def from_graph(
     interests: dict[int, Collection[str]], edges: Collection[tuple[int, int]]
 ) -> Snapshot:
-    """A snapshot from plain data, for overlays designed elsewhere and for tests."""
+    """Make a snapshot from plain data, for overlays designed elsewhere and for tests."""
     links: dict[int, set[int]] = {node: set() for node in sorted(interests)}
     for a, b in edges:
         links[a].add(b)

@@ -1,4 +1,4 @@
-"""All metrics of one run as one flat table: what `simulate --json` prints."""
+"""All metrics of one run make one flat table, which `simulate --json` prints."""
 
 from __future__ import annotations
 
@@ -22,48 +22,51 @@ MEANING = {
     "nodes_up": "nodes in the snapshot",
     "links": "links in the snapshot",
     "degree_mean": "links of a node, mean",
-    "degree_ci95": "half the 95 % interval of that mean",
+    "degree_ci95": "half the width of the 95 % confidence interval of degree_mean",
     "degree_max": "links of a node, largest",
-    "topics": "topics that somebody is interested in",
+    "topics": "topics that at least one node is interested in",
     "components": "connected components, summed over the topics",
     "partitioned_topics": "topics with more than one component",
     "diameter_max": "largest distance between two nodes of a topic, through that topic",
     "diameter_whole": "largest distance between two nodes of a topic, through any nodes",
     "diameter_mean": "mean over the topics of the largest distance",
     "distance_mean": "mean distance between two nodes of a topic",
-    "link_utility": "topics that two linked nodes share, over those that either wants, mean over "
-    "links",
+    "link_utility": "topics that two linked nodes share, over topics that at least one of them "
+    "wants, mean over links",
     "tdi": "overlap with the d most similar nodes in percent, mean (where d is given)",
     "converged_ms": "time of the last change of a link before the first publication",
     "publications": "events published",
     "deliveries": "events handed to subscribers",
     "hit_ratio": "share of the deliveries owed that happened",
-    "hit_ratio_worst": "the same in the worst twentieth of the run",
-    "prompt_ratio_worst": "the same, of what came within two seconds",
+    "hit_ratio_worst": "hit_ratio in the worst twentieth of the run",
+    "prompt_ratio_worst": "share of the deliveries owed that happened within two seconds, in the "
+    "worst twentieth of the run",
     "duplicates": "copies beyond the first, for each delivery",
-    "duplicates_steady": "the same for the last event on each topic",
+    "duplicates_steady": "duplicates of the last event on each topic",
     "delay_hops_mean": "links crossed by a delivered event, mean",
     "delay_hops_max": "links crossed, largest",
     "delay_ms_mean": "time from publication to delivery, mean",
     "delay_ms_max": "time from publication to delivery, largest",
     "traffic_overhead": "share of uninteresting copies that a node gets, mean over nodes",
-    "traffic_overhead_notices": "the same if every notice of an event were a copy of it",
+    "traffic_overhead_notices": "traffic_overhead if every notice of an event were a copy of it",
     "burdened": "share of nodes with an overhead above 20 %",
-    "burdened_notices": "the same if every notice of an event were a copy of it",
+    "burdened_notices": "burdened if every notice of an event were a copy of it",
     "clusters_per_topic": "connected components of a topic, mean",
     "gateways_per_topic": "nodes that lead a cluster to the topic's place, mean (Vitis)",
     "relays_per_topic": "nodes that pass a topic on without interest in it, mean (Vitis, RVR)",
     "lookup_hops_mean": "links that a lookup of a topic's place crosses, mean (Vitis, RVR)",
     "control_messages_per_join": "messages that build links, for each join or leave; where "
     "there is churn, from the first snapshot on",
-    "control_messages_per_join_answered": "the same without DISCONNECTs that were refused",
-    "control_bytes_per_node_second": "bytes of all but events, for each node and second",
+    "control_messages_per_join_answered": "control_messages_per_join without DISCONNECTs that "
+    "were refused",
+    "control_bytes_per_node_second": "bytes of all messages that carry no event, for each node "
+    "and second",
 } | {f"{purpose}_messages": f"messages sent for {purpose}" for purpose in PURPOSES}
-"""Every key of the summary; the documentation is printed from here."""
+"""Every key of the summary and its meaning; the documentation is printed from this table."""
 
 
 def overlay_metrics(overlay: Snapshot, with_distances: bool = True) -> dict[str, Any]:
-    """Metrics of the graph and the interests of its nodes."""
+    """Return the metrics of the graph and of the interests of its nodes."""
     found = graph_metrics(degrees(overlay), shapes(overlay, with_distances), with_distances)
     found["link_utility"] = link_utility(overlay)
     if with_distances:
@@ -74,7 +77,8 @@ def overlay_metrics(overlay: Snapshot, with_distances: bool = True) -> dict[str,
 def graph_metrics(
     sizes: Sequence[int], found: Sequence[TopicShape], with_distances: bool = True
 ) -> dict[str, Any]:
-    """The same from the degree of every node and the shape of every topic."""
+    """Return the metrics of the graph, given the degree of every node and the shape of every
+    topic."""
     metrics: dict[str, Any] = {
         "nodes_up": len(sizes),
         "links": sum(sizes) // 2,
@@ -105,10 +109,12 @@ def summarise(
     whole_ms: int | None = None,
     places: Places[NodeId] = PLACE_OF_NODE,
 ) -> dict[str, Any]:
-    """Everything in `MEANING`, with the overlay as it was at a snapshot; None where there
-    is nothing to measure. `first_ms` is the first snapshot, if there are several; a node that
-    leaves after `whole_ms` does so because the run is over. `places` are those of the nodes on
-    the ring."""
+    """Return every metric in `MEANING`, or None for a metric with nothing to measure.
+
+    `overlay` is the snapshot that metrics of the graph are taken of. `first_ms` is the first
+    snapshot, if there are several; a node that leaves after `whole_ms` does so because the run
+    is over. `places` are the places of the nodes on the ring.
+    """
     first_ms = overlay.time_ms if first_ms is None else first_ms
     last_ms = end_ms if whole_ms is None else whole_ms
     churn = any(first_ms < time <= last_ms for time in records["nodes"]["time_ms"])

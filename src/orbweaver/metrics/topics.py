@@ -1,7 +1,7 @@
 """Topic connectivity and topic diameter.
 
-Both are of the graph that a topic's nodes form by themselves, but for `whole_diameter`, where
-a path may lead through every node of the overlay.
+Both are properties of the graph that a topic's nodes form by themselves, except for
+`whole_diameter`, where a path may lead through any node of the overlay.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from orbweaver.metrics.snapshot import Snapshot
 
 BLOCK = 4096
-"""Sources of a breadth-first search that share one integer: memory stays at
+"""How many sources of a breadth-first search share one integer: memory stays at
 nodes * BLOCK / 8 bytes, whatever the size of the topic."""
 
 
@@ -25,11 +25,11 @@ class TopicShape:
     """The largest distance within a component."""
     distance_sum: int
     distance_pairs: int
-    """Ordered pairs of different nodes that are connected."""
+    """How many ordered pairs of different nodes are connected."""
 
 
 def induced(links: Mapping[int, Iterable[int]], members: Sequence[int]) -> list[list[int]]:
-    """The links among a topic's nodes, numbered by their place in `members`."""
+    """Return the links among a topic's nodes, numbered by their place in `members`."""
     place = {node: i for i, node in enumerate(members)}
     return [[place[peer] for peer in links[node] if peer in place] for node in members]
 
@@ -52,11 +52,11 @@ def components(graph: list[list[int]]) -> int:
 
 
 def distances(graph: list[list[int]]) -> tuple[int, int, int]:
-    """(largest distance, sum of distances, ordered connected pairs), exactly.
+    """Return (largest distance, sum of distances, ordered connected pairs), exactly.
 
-    Breadth-first search from every node at once: bit i of a node's integer says that
-    source i has reached it. One step ORs each node's neighbours together, so a topic of
-    four thousand nodes takes some hundred thousand operations on 500-byte integers
+    The breadth-first search starts from every node at once: bit i of a node's integer says that
+    source i has reached the node. One step ORs each node's neighbours together, so a topic of
+    four thousand nodes takes about a hundred thousand operations on 500-byte integers
     rather than a hundred million steps.
     """
     largest = total = pairs = 0
@@ -91,8 +91,8 @@ def whole_diameter(overlay: Snapshot) -> int:
     """Return the largest distance between two nodes that share a topic, where a path may lead
     through any node. Pairs without a path do not count.
 
-    The search is that of `distances`. Bits of the other nodes on a node's topics say which
-    sources matter to it.
+    The search is the one in `distances`. For each node, a mask holds the sources that share a
+    topic with the node and have not reached it yet.
     """
     nodes = list(overlay.interests)
     graph = induced(overlay.links, nodes)
@@ -137,14 +137,16 @@ def topic_shape(
     members: Sequence[int],
     with_distances: bool = True,
 ) -> TopicShape:
-    """One topic. `links` has at least those of its members, to whomever they lead."""
+    """Return the shape of one topic. `links` holds at least all links of the topic's members; a
+    link may lead to a node that is no member."""
     graph = induced(links, members)
     largest, total, pairs = distances(graph) if with_distances else (0, 0, 0)
     return TopicShape(topic, len(members), components(graph), largest, total, pairs)
 
 
 def shapes(overlay: Snapshot, with_distances: bool = True) -> list[TopicShape]:
-    """Every topic that some node is interested in, in the order of first appearance."""
+    """Return the shape of every topic that some node is interested in, in the order of first
+    appearance."""
     return [
         topic_shape(topic, overlay.links, members, with_distances)
         for topic, members in overlay.on_topic().items()

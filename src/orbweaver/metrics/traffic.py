@@ -1,4 +1,4 @@
-"""Traffic: what messages are for, and whether events reach only those they interest."""
+"""Traffic: what messages are for, and how many copies of events reach nodes without interest."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ _NOTICES = ("notices", "uninteresting_notices")
 
 
 def overhead_by_node(records: Records, notices: bool = False) -> list[float]:
-    """For each node that received any event: the share of copies that were of no interest
-    to it. With `notices`, as if each notice had been a copy: where events are pulled once,
-    that is what pushing them would have cost."""
+    """Return the share of uninteresting copies for each node that received any event.
+
+    With `notices`, each notice counts as a copy: where events are pulled once, the result is
+    what pushing the events would have cost.
+    """
     wanted, unwanted = (records["traffic"][c] for c in (_NOTICES if notices else _COPIES))
     pairs = zip(wanted, unwanted, strict=True)
     return [bad / (good + bad) for good, bad in pairs if good + bad]
 
 
 def traffic_overhead(records: Records, notices: bool = False) -> float:
-    """The mean of that over nodes."""
+    """Return the mean of `overhead_by_node`."""
     return mean(overhead_by_node(records, notices))
 
 
 def overhead_histogram(records: Records) -> dict[int, int]:
-    """How many nodes have how much overhead, in tenths: 0 is less than 10 %, 9 is 90 % and
+    """Return how many nodes have how much overhead, in tenths: 0 is less than 10 %, 9 is 90 % and
     more."""
     tenths = Counter(min(9, int(10 * share)) for share in overhead_by_node(records))
     return dict(sorted(tenths.items()))
@@ -44,8 +46,11 @@ def burdened(records: Records, notices: bool = False) -> float:
 
 
 def sent(records: Records, start_ms: int = 0, end_ms: int | None = None) -> dict[str, int]:
-    """Messages by purpose between two moments, or the last before them at which the sends were
-    noted; without `end_ms`, until the end."""
+    """Return how many messages of each purpose were sent between two moments.
+
+    If the sends were not recorded at a moment, the last recording before it counts. Without
+    `end_ms` the period lasts until the end of the run.
+    """
     return _sum_sends(records, "count", start_ms, end_ms)
 
 
@@ -59,10 +64,10 @@ def control_messages_per_change(
     """Return how many messages that make and unmake links were sent for each join or leave.
 
     SpiderCast's DISCONNECT is a request, and a peer that refuses it does not answer. Without
-    `refused`, only as many are counted as were answered with DISCONNECTOK.
+    `refused`, only DISCONNECTs that were answered with DISCONNECTOK count.
     """
     stop = math.inf if end_ms is None else end_ms
-    # Those present from the start join at time 0, which belongs to a period from 0.
+    # Nodes that are up from the start join at time 0, which belongs to a period from 0.
     since = start_ms if start_ms else -1
     changes = sum(since < time <= stop for time in records["nodes"]["time_ms"])
     built = sent(records, start_ms, end_ms).get("build", 0)
@@ -73,7 +78,7 @@ def control_messages_per_change(
 
 
 def node_seconds(records: Records, end_ms: int) -> float:
-    """How long nodes were up, all together."""
+    """Return how long nodes were up, in seconds, summed over all nodes."""
     since: dict[int, int] = {}
     total_ms = 0
     for time, node, kind in records["nodes"].rows():
@@ -89,7 +94,7 @@ def _sum_sends(
 ) -> dict[str, int]:
     times = records["sends"]["time_ms"]
     end = max((time for time in times if end_ms is None or time <= end_ms), default=0)
-    # What was sent at time 0 belongs to a period from 0.
+    # Messages sent at time 0 belong to a period from 0.
     start = max((time for time in times if time <= start_ms), default=-1) if start_ms else -1
     totals: dict[str, int] = {}
     values = records["sends"][column]

@@ -1,1 +1,1 @@
-"""The simulator host: deterministic, discrete events, integer milliseconds."""
+"""The simulator is a deterministic host: discrete events, integer milliseconds."""

@@ -1,9 +1,9 @@
-"""The event loop: integer ticks and one list of events for each tick.
+"""The event loop of the simulator has integer ticks and one list of events for each tick.
 
 Many events fall on the same tick, so the heap orders ticks rather than events, and an
 event costs one append and one loop step. Events of one tick run in the order in which
-they were scheduled; nothing can be scheduled for the tick that is running, so a list
-never grows while it is being run and no run hangs on one moment.
+they were scheduled. Nothing can be scheduled for the tick that is running, so a list
+never grows while it is being run and no run hangs at one tick.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ class Engine:
     def __init__(self) -> None:
         self.now = 0
         self.events = 0
-        """Events run so far."""
+        """How many events have run so far."""
         self._buckets: dict[int, list[tuple[Action, Any, Any]]] = {}
         self._ticks: list[int] = []
 
     def schedule(self, delay: int, action: Action, a: Any, b: Any) -> None:
-        """Run `action(a, b)` after `delay` ticks, one at least."""
+        """Schedule `action(a, b)` to run after `delay` ticks, at least one."""
         tick = self.now + (delay if delay > 1 else 1)
         bucket = self._buckets.get(tick)
         if bucket is None:
@@ -37,8 +37,10 @@ class Engine:
         return bool(self._ticks)
 
     def run(self, until: int, events_max: int) -> bool:
-        """Run what is due up to and including tick `until`. Returns False when stopped
-        by the limit on events, checked between ticks."""
+        """Run all events due up to and including tick `until`.
+
+        Return False if the limit `events_max`, which is checked between ticks, stopped the run.
+        """
         ticks = self._ticks
         buckets = self._buckets
         while ticks and ticks[0] <= until:

@@ -1,4 +1,4 @@
-"""What goes wrong between two nodes: loss, duplication, reordering, partitions, slowness."""
+"""Simulate faults between two nodes: loss, duplication, reordering, partitions, slowness."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orbweaver.workload.scenario import FaultSpec
 
 
 class Faults:
-    """Decides the fate of each message. Built only where a scenario has faults."""
+    """Decide the fate of each message. Runs without faults have no such object."""
 
     def __init__(self, spec: FaultSpec, nodes: int, rng: Random) -> None:
         self._spec = spec
@@ -23,11 +23,11 @@ class Faults:
         ]
 
     def set(self, spec: FaultSpec) -> None:
-        """Other shares of loss, duplication and reordering from now on."""
+        """Use the shares of loss, duplication and reordering of `spec` from now on."""
         self._spec = spec
 
     def fate(self, now: int, sender: NodeId, to: NodeId, delay: int) -> list[int] | str:
-        """The delays with which copies arrive, or the reason why none does."""
+        """Return the delay of each copy that arrives, or the reason why none arrives."""
         for start, end, cut_off in self._partitions:
             if start <= now < end and (sender in cut_off) != (to in cut_off):
                 return "partition"
@@ -44,5 +44,6 @@ class Faults:
 
 
 def any_faults(spec: FaultSpec) -> bool:
+    """Return whether a scenario has any faults."""
     shares = (spec.loss, spec.duplicate, spec.reorder, spec.slow_share)
     return any(shares) or bool(spec.partitions)

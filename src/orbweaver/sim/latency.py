@@ -1,4 +1,4 @@
-"""How long a message takes from one node to another, in whole milliseconds."""
+"""Latency models: how long a message takes from one node to another, in whole milliseconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNIT_MS = {"s": 1000.0, "ms": 1.0, "us": 0.001}
 
 
 def make_latency(spec: LatencySpec, labels: Sequence[str], rng: Random) -> Latency:
-    """The model that a scenario asks for. `labels` are the nodes' names in the workload."""
+    """Build the latency model of a scenario. `labels` are the nodes' names in the workload."""
     scale = UNIT_MS[spec.unit]
     if spec.model == "constant":
         delay = round(spec.ms)
@@ -26,11 +26,11 @@ def make_latency(spec: LatencySpec, labels: Sequence[str], rng: Random) -> Laten
     if spec.model == "uniform":
         low, high = round(spec.low_ms), round(spec.high_ms)
         if high < low:
-            raise UsageError(f"latency: high_ms {high} is below low_ms {low}")
+            raise UsageError(f"latency: high_ms {high} is below low_ms {low}; raise it to {low}")
         width = high - low + 1
         return lambda sender, to: low + below(rng, width)
     if not spec.file:
-        raise UsageError(f"latency model '{spec.model}' needs a file")
+        raise UsageError(f"latency model '{spec.model}' needs a file; set latency.file")
     if spec.model == "matrix":
         path = table_in(Path(spec.file), "latency")
         if path.is_dir() or path.suffix == ".parquet":
@@ -43,8 +43,10 @@ def make_latency(spec: LatencySpec, labels: Sequence[str], rng: Random) -> Laten
 
 
 def read_matrix(path: Path) -> list[list[float]]:
-    """A square of numbers, separated by white space, commas or semicolons. Zeros off the
-    diagonal, negative numbers and nan are missing cells; they get the median."""
+    """Read a square of numbers, separated by white space, commas or semicolons.
+
+    Zeros off the diagonal, negative numbers and nan are missing cells, which get the median.
+    """
     rows: list[list[float]] = []
     with reading(path), open_text(path) as file:
         for number, line in enumerate(file, 1):
@@ -66,8 +68,8 @@ def read_matrix(path: Path) -> list[list[float]]:
 
 
 def read_delays(path: Path) -> list[list[float]]:
-    """The same from a table a,b,ms, as `orbweaver ingest latency-matrix` writes it: one way,
-    in milliseconds, without the cells that are missing."""
+    """Read one-way delays in milliseconds from a table a,b,ms, as `orbweaver ingest
+    latency-matrix` writes it. Pairs that are not in the table get the median."""
     cells = [(int(a), int(b), float(ms)) for _, (a, b, ms) in read_table(path, ("a", "b", "ms"))]
     size = 1 + max((max(a, b) for a, b, _ in cells), default=-1)
     rows = [[0.0] * size for _ in range(size)]
@@ -77,7 +79,7 @@ def read_delays(path: Path) -> list[list[float]]:
 
 
 def _filled(rows: list[list[float]]) -> list[list[float]]:
-    """With the median where a cell is missing."""
+    """Put the median into each missing cell, in place, and return the rows."""
     present = sorted(
         cell
         for i, row in enumerate(rows)
@@ -95,7 +97,7 @@ def _filled(rows: list[list[float]]) -> list[list[float]]:
 
 
 def _from_matrix(rows: list[list[float]], scale: float, nodes: int, rng: Random) -> Latency:
-    """Every node is put on a random place of the matrix, as evenly as can be."""
+    """Give every node a random place in the matrix; places are used as evenly as possible."""
     delays = [[max(1, round(cell * scale)) for cell in row] for row in rows]
     size = len(rows)
     order: list[int] = []
@@ -109,7 +111,7 @@ def _from_matrix(rows: list[list[float]], scale: float, nodes: int, rng: Random)
 
 
 def read_coordinates(path: Path) -> dict[str, tuple[float, ...]]:
-    """A table node,x,y or node,x,y,z; distances are delays one way."""
+    """Read a table node,x,y or node,x,y,z, in which distances are one-way delays."""
     axes = ("x", "y", "z") if "z" in columns_of(path) else ("x", "y")
     points: dict[str, tuple[float, ...]] = {}
     for line, (node, *cells) in read_table(path, ("node", *axes)):
@@ -118,7 +120,9 @@ def read_coordinates(path: Path) -> dict[str, tuple[float, ...]]:
         except ValueError:
             point = (math.nan,)
         if not all(map(math.isfinite, point)):
-            raise UsageError(f"{path}, line {line}: coordinates are numbers")
+            raise UsageError(
+                f"{path}, line {line}: coordinates {', '.join(cells)} should be finite numbers"
+            )
         points[node] = point
     return points
 
@@ -128,6 +132,6 @@ def _from_coordinates(
 ) -> Latency:
     missing = [label for label in labels if label not in points]
     if missing:
-        raise UsageError(f"{len(missing)} nodes have no coordinates, '{missing[0]}' for one")
+        raise UsageError(f"{len(missing)} nodes have no coordinates, for example '{missing[0]}'")
     places = [points[label] for label in labels]
     return lambda sender, to: round(math.dist(places[sender], places[to]) * scale)

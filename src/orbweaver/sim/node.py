@@ -1,4 +1,4 @@
-"""A simulated node: the outbox that one overlay object talks to."""
+"""A simulated node is the outbox of one overlay object."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class SimNode:
-    """Implements `Outbox`. It outlives the overlay object, which is made anew for each
-    life of the node."""
+    """Implement `Outbox` for one node. A `SimNode` outlives its overlay object, which is made
+    anew for each life of the node."""
 
     __slots__ = ("_bytes", "_count", "_engine", "_serial", "_timers", "_world", "interest",
                  "life", "me", "overlay", "receive_here", "wanted")  # fmt: skip
@@ -31,9 +31,9 @@ class SimNode:
         self.overlay: Overlay | None = None
         self.life = 0
         self.wanted: dict[Topic, None] = {}
-        """Topics subscribed to, now or when the node comes back."""
+        """The topics to which the node subscribes, now or when it comes back."""
         self.interest: dict[Topic, None] = {}
-        """Those, and the topics published on in this life."""
+        """The topics in `wanted`, and the topics published on in this life."""
         self.receive_here: Callable[[Any, Any], None] = self.receive
         """Bound once, since every message to this node schedules it."""
 
@@ -55,8 +55,8 @@ class SimNode:
             world.suffer(self.me, to, message, delay)
 
     def send_all(self, peers: Iterable[NodeId], message: Message) -> None:
-        # The same as above, with what is the same for all done once: heartbeats are half of
-        # all messages.
+        # Like `send` to each peer, but work that does not depend on the peer is done once:
+        # heartbeats are half of all messages.
         world, me, schedule = self._world, self.me, self._engine.schedule
         nodes, latency, faults = world.nodes, world.latency, world.faults
         sent = 0
@@ -116,6 +116,6 @@ class SimNode:
         self.interest = dict(self.wanted)
 
     def end(self) -> None:
-        """Timers of the life that ends never fire; serials never repeat."""
+        """End the node's present life. Its timers never fire later, since serials never repeat."""
         self.overlay = None
         self._timers.clear()

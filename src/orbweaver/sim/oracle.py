@@ -1,7 +1,7 @@
-"""The directory of a simulation: who is up, and with what interest.
+"""The directory of a simulation knows which nodes are up, and with what interest.
 
-For each topic it keeps the nodes as one big integer, so that the best match for a set of
-topics comes from adding those integers up vertically (see `core.bitplanes`).
+For each topic the directory keeps the nodes as one big integer, so that the best match for a
+set of topics comes from adding those integers up vertically (see `core.bitplanes`).
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ class Oracle(Directory):
         self._interests: list[Interest] = [NOTHING] * nodes
         self._masks: list[int] = [0] * nodes
         self._on_topic: list[int] = []
-        """For each topic number, the nodes on it."""
+        """For each topic number, the mask of the nodes interested in the topic."""
         self._up = 0
         self.mask_of = self._masks.__getitem__
 
     def load(self, interests: Iterable[tuple[NodeId, Interest]]) -> None:
-        """Add many at once: sets bits in byte strings, not in ever longer integers."""
+        """Add many nodes at once. Bits are set in byte strings, which is faster than in integers
+        that grow."""
         size = (len(self._masks) + 7) // 8
         on_topic = [bytearray(bits.to_bytes(size, "little")) for bits in self._on_topic]
         up = bytearray(self._up.to_bytes(size, "little"))
@@ -45,7 +46,7 @@ class Oracle(Directory):
         self._up = int.from_bytes(up, "little")
 
     def put(self, node: NodeId, interest: Interest) -> None:
-        """The node is up with this interest, whatever it was before."""
+        """Note that the node is up with this interest, whatever its state was before."""
         self.remove(node)
         bit = 1 << node
         self._up |= bit

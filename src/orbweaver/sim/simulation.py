@@ -1,4 +1,4 @@
-"""One run: a scenario and a seed in, records out."""
+"""Run one simulation: it takes a scenario and a seed, and gives records."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from orbweaver.workload.scenario import Scenario, Workload, make_workload, node_
 from orbweaver.workload.tables import table_in
 
 Progress = Callable[[int, int], None]
-"""Called now and then with (time simulated, time to simulate)."""
+"""A function called from time to time with (simulated time so far, time to simulate), in
+milliseconds."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,19 +41,19 @@ class Outcome:
     end_ms: int
     events: int
     complete: bool
-    """False when the limit on events or on time stopped the run before its end."""
+    """False if the limit on events or on time stopped the run before its end."""
 
 
 def simulate(
     scenario: Scenario, seed: int, overlay: type[Overlay], progress: Progress | None = None
 ) -> Outcome:
-    """Run to the end, or to a limit."""
+    """Run a scenario to its end, or to one of its limits."""
     return Simulation(scenario, seed, overlay).run(progress)
 
 
 def plainly(scenario: Scenario, overlay: type[Overlay]) -> Scenario:
-    """With those parameters that are not the overlay's defaults, however they were typed: the
-    scenario by whose fingerprint a result is named."""
+    """Return the scenario with only the parameters that differ from the overlay's defaults,
+    however they were typed. Results are named by the fingerprint of the scenario in this form."""
     params = differing(build_params(scenario, overlay))
     return msgspec.structs.replace(scenario, params=params)
 
@@ -62,7 +63,7 @@ def build_params(scenario: Scenario, overlay: type[Overlay]) -> Params:
 
 
 class Simulation:
-    """Plays a scenario in a world."""
+    """Play a scenario in a world."""
 
     def __init__(self, scenario: Scenario, seed: int, overlay: type[Overlay]) -> None:
         self.scenario = scenario = plainly(scenario, overlay)
@@ -116,12 +117,12 @@ class Simulation:
         return Outcome(recorder.finish(engine.now), engine.now, engine.events, complete)
 
     def snapshot_times(self) -> list[int]:
-        """The end of the warm-up, and what else the scenario asks for, in order."""
+        """Return, in order, the end of the warm-up and the scenario's further snapshot times."""
         run = self.scenario.run
         times = {min(run.warmup_ms, self._end_ms), *run.snapshots_ms}
         return sorted(time for time in times if time <= self._end_ms)
 
-    # -- what the scenario makes happen
+    # -- the events of the scenario
 
     def _begin(self) -> None:
         nodes = self.world.nodes
@@ -131,13 +132,15 @@ class Simulation:
             first.setdefault(number, kind)
         for node, topics in zip(nodes, self.workload.subscriptions.of_node, strict=True):
             node.wanted = dict.fromkeys(topics)
-        # A node whose first change is to join is not there before.
+        # A node whose first change is to join is down until then.
         self.world.join_all(n for n in nodes if first.get(n.me) != "join")
         for time, number, kind in changes:
             self._at(time, self._change, nodes[number], kind)
         for change in self.scenario.interests:
             if change.node >= len(nodes):
-                raise UsageError(f"interests: there is no node {change.node}")
+                raise UsageError(
+                    f"interests: there is no node {change.node}; the last one is {len(nodes) - 1}"
+                )
             act = self.world.subscribe if change.kind == "subscribe" else self.world.unsubscribe
             self._at(change.time_ms, act, nodes[change.node], change.topic)
         self._schedule_publications()
@@ -147,7 +150,7 @@ class Simulation:
             self.world.engine.schedule(time, action, a, b)
 
     def _change(self, node: SimNode, kind: str) -> None:
-        """A line of the churn table. What is so already stays so."""
+        """Apply a line of the churn table. A node already in the wanted state stays in it."""
         if kind == "leave":
             self.world.leave(node)
         elif kind == "crash":
@@ -176,7 +179,7 @@ class Simulation:
         return [topics[min(bisect_right(cumulative, x), len(topics) - 1)] for x in draws]
 
     def _publish(self, topic: Topic, payload: bytes) -> None:
-        """By a random node among those that may, if any is up."""
+        """Publish at a random node among the nodes that may publish, if one of them is up."""
         oracle = self.world.oracle
         if self.scenario.publish.by == "anyone":
             found = oracle.any_peer((), self._publish_chance)
@@ -213,7 +216,8 @@ class Simulation:
         return changes
 
     def _stops(self) -> list[int]:
-        """Snapshots, the end, and often enough in between to show progress."""
+        """Return when the engine stops: at snapshots, at the end, and after every hundredth of the
+        run, to show progress."""
         ticks = range(0, self._end_ms, max(1, self._end_ms // 100))
         return sorted({*ticks, *self.snapshot_times(), self._end_ms})
 

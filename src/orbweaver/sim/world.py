@@ -1,7 +1,7 @@
 """The simulated world: nodes, the wire between them, and everything one can do to a node.
 
-It knows nothing of scenarios; whoever drives it says who joins, leaves and publishes, and
-when to run on.
+The world knows nothing of scenarios. Its caller decides which node joins, leaves or publishes
+when, and when to run on.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class World:
         measure_bytes: bool = True,
         places: Places[NodeId] = PLACE_OF_NODE,
     ) -> None:
-        """`node_seed` gives the seed of a node's n-th life (from 1), `places` where nodes
-        stand on the circle of identifiers."""
+        """Make a world of `size` nodes, all down. `node_seed` gives the seed of a node's n-th life
+        (from 1), `places` where nodes stand on the circle of identifiers."""
         self.engine = Engine()
         self.recorder = recorder
         self.topics = topics
@@ -66,7 +66,7 @@ class World:
             self._start(node, self._come_up(node))
 
     def join_all(self, nodes: Iterable[SimNode]) -> None:
-        """Bring up many at one moment: each can know of all the others."""
+        """Bring up many nodes at the same time: each of them can know of all the others."""
         rising = [node for node in nodes if node.overlay is None]
         self.oracle.load((n.me, self.topics.interest(n.wanted)) for n in rising)
         for node, overlay in [(node, self._come_up(node)) for node in rising]:
@@ -100,7 +100,7 @@ class World:
             node.overlay.unsubscribe(topic)
 
     def publish(self, node: SimNode, topic: Topic, payload: bytes) -> Event | None:
-        """None when the node is down."""
+        """Publish at the node and return the event, or None if the node is down."""
         if node.overlay is None:
             return None
         if topic not in node.interest:
@@ -113,7 +113,7 @@ class World:
     # -- the wire
 
     def suffer(self, sender: NodeId, to: NodeId, message: Message, delay: int) -> None:
-        """Send a message through the faults: it may be lost, late or doubled."""
+        """Send a message through the faults: it may be lost, late or duplicated."""
         assert self.faults is not None
         fate = self.faults.fate(self.engine.now, sender, to, delay)
         if isinstance(fate, str):
@@ -125,7 +125,7 @@ class World:
     # -- inside
 
     def _come_up(self, node: SimNode) -> Overlay:
-        """Make the overlay object of a new life and subscribe it."""
+        """Make the overlay object of a new life and subscribe it to the node's topics."""
         node.life += 1
         chance = Random(self._node_seed(node.me, node.life))
         context = Context(node.me, node, chance, self.topics, self.oracle, self.places)
