@@ -152,7 +152,7 @@ def test_a_table_of_ones_own_shape(tmp_path: Path, command: str) -> None:
     assert (only_one["nodes"], only_one["topics"]) == (12, 5)
     run = orbweaver(command, "--columns", "1,2", "--overlay", "spidercast", cwd=tmp_path)
     assert run.returncode == 2
-    assert "columns is about a table of subscriptions" in run.stderr
+    assert "columns describes a table of subscriptions" in run.stderr
 
 
 def test_a_table_that_is_not_there(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_no_file_to_read(tmp_path: Path, there: bool) -> None:
     "sizes", ["0", "0:3", "5:3"], ids=["nothing", "from nothing", "upside down"]
 )
 def test_ranges_that_are_none(sizes: str) -> None:
-    with pytest.raises(UsageError, match="is not a range"):
+    with pytest.raises(UsageError, match="should be a number from 1, or a range"):
         make_workload(build(workload={"subscriptions_per_node": sizes}), 0)
 
 

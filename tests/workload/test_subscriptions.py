@@ -134,14 +134,14 @@ def test_buckets_give_equally_from_a_few_groups() -> None:
 @pytest.mark.parametrize(
     ("topics", "law", "low", "high", "complaint"),
     [
-        (200, "buckets:10", 10, 10, "should look like buckets:100:5"),
-        (200, "buckets:10:0", 10, 10, "should look like buckets:100:5"),
-        (200, "buckets:10:x", 10, 10, "should look like buckets:100:5"),
+        (200, "buckets:10", 10, 10, "should be buckets:GROUPS:TAKEN"),
+        (200, "buckets:10:0", 10, 10, "should be buckets:GROUPS:TAKEN"),
+        (200, "buckets:10:x", 10, 10, "should be buckets:GROUPS:TAKEN"),
         (200, "buckets:7:2", 10, 10, "does not divide 200 topics"),
         (200, "buckets:10:11", 11, 11, "does not divide 200 topics"),
-        (200, "buckets:10:2", 11, 11, "does not make 11:11"),
-        (200, "buckets:10:2", 42, 42, "does not make 42:42"),
-        (200, "buckets:10:2", 4, 10, "does not make 4:10"),
+        (200, "buckets:10:2", 11, 11, "does not add up to 11:11"),
+        (200, "buckets:10:2", 42, 42, "does not add up to 42:42"),
+        (200, "buckets:10:2", 4, 10, "does not add up to 4:10"),
     ],
 )
 def test_buckets_that_do_not_work(

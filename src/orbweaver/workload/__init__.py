@@ -1,1 +1,1 @@
-"""Workloads: who wants what, who comes and goes, how far nodes are from each other."""
+"""Workloads: what each node wants, when nodes come and go, how far apart nodes are."""

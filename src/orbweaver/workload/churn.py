@@ -1,4 +1,4 @@
-"""Churn: when nodes come and go, from a model or from a table."""
+"""Churn says when nodes come and go; it comes from a model or from a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ChurnKind = Literal["join", "leave", "crash"]
 KINDS: tuple[ChurnKind, ...] = ("join", "leave", "crash")
 
 Change = tuple[int, int, ChurnKind]
-"""(time in ms, node, what happens)"""
+"""(time in milliseconds, node, what happens)"""
 
 
 def exponential_ms(rng: Random, mean_ms: float) -> int:
@@ -38,10 +38,11 @@ def on_off(
     shape: float | None,
     down: ChurnKind,
 ) -> Iterator[Change]:
-    """A node that is up at `start_ms` and alternates, on and off, until `end_ms`.
+    """Yield the changes of a node that is up at `start_ms` and goes down and up until `end_ms`.
 
-    `shape` None gives exponential times, a number Weibull ones (the off times stay
-    exponential: it is sessions that are heavy-tailed).
+    `on_ms` and `off_ms` are mean times. `shape` None gives exponential times up, a number
+    Weibull ones; times down are exponential in both cases, since only sessions are
+    heavy-tailed.
     """
     now = start_ms
     while True:
@@ -64,9 +65,12 @@ def load_churn(
     speed: float = 1,
     skip_ms: int = 0,
 ) -> list[Change]:
-    """A table time,node,kind with times in milliseconds, in any order. `labels` are the
-    nodes' names; `in_order` ignores them and numbers the table's nodes as they appear,
-    leaving out those beyond the last node, and those that are gone by `skip_ms`."""
+    """Read a table time,node,kind with times in milliseconds, in any order.
+
+    `labels` are the names of the nodes. With `in_order` the labels do not matter: nodes of the
+    table are numbered as they appear, and nodes beyond the number of labels, or gone for good
+    by `skip_ms`, are left out.
+    """
     rows = sorted(_read_churn(path), key=lambda row: row[0])
     if in_order:
         up = {node: kind == "join" for time, node, kind, _ in rows if time < skip_ms}
@@ -76,7 +80,7 @@ def load_churn(
         number = {node: i for i, node in enumerate(order) if i < len(labels)}
         rows = [row for row in rows if row[1] in number]
     elif skip_ms:
-        raise UsageError("churn: skip_ms is for a file whose nodes are taken 'in order'")
+        raise UsageError("churn: skip_ms needs a file and churn.nodes set to 'in order'")
     else:
         number = {label: i for i, label in enumerate(labels)}
     changes: list[Change] = []
@@ -91,8 +95,8 @@ def load_churn(
 
 
 def _read_churn(path: Path) -> Iterator[tuple[float, str, ChurnKind, int]]:
-    """(time, node, what happens, line)"""
-    # The pipeline writes time_ms; by hand one writes time. Both are milliseconds.
+    """Yield (time, node, what happens, line) of each row."""
+    # The pipeline writes time_ms, people write time. Both are in milliseconds.
     time_column = "time_ms" if "time_ms" in columns_of(path) else "time"
     for line, (time, node, kind) in read_table(path, (time_column, "node", "kind")):
         try:
@@ -100,16 +104,19 @@ def _read_churn(path: Path) -> Iterator[tuple[float, str, ChurnKind, int]]:
         except ValueError:
             when = math.nan
         if not 0 <= when < 2**53:
-            raise UsageError(f"{path}, line {line}: '{time}' is not a time in milliseconds")
+            raise UsageError(
+                f"{path}, line {line}: time '{time}' should be a number of milliseconds, 0 or more"
+            )
         if kind not in KINDS:
-            raise UsageError(f"{path}, line {line}: kind '{kind}': {nearest(kind, KINDS)}")
+            raise UsageError(f"{path}, line {line}: unknown kind '{kind}': {nearest(kind, KINDS)}")
         yield when, node, kind, line
 
 
 def with_crowd(changes: list[Change], nodes: int, crowd: int, time_ms: int) -> list[Change]:
-    """The last `crowd` of the nodes join together, and stay."""
+    """Return the changes with those of the last `crowd` nodes replaced: these nodes join together
+    at `time_ms`, and stay."""
     if crowd > nodes:
-        raise UsageError(f"churn: a crowd of {crowd} out of {nodes} nodes")
+        raise UsageError(f"churn: a crowd of {crowd} should be at most the {nodes} nodes")
     others = [change for change in changes if change[1] < nodes - crowd]
     joins: list[Change] = [(time_ms, node, "join") for node in range(nodes - crowd, nodes)]
     return sorted([*others, *joins], key=lambda change: change[0])

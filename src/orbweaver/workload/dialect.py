@@ -1,8 +1,8 @@
-"""How a text holds a table: what separates its cells, whether it has a header, and which of its
-columns are wanted.
+"""Find out how a text holds a table: what separates its cells, whether it has a header, and
+which of its columns are wanted.
 
-Plain Python on the first lines of a file, for the small reader (`workload.tables`) and for the
-ingest of large files, which is told the answers before its plan is made.
+The functions are plain Python and see only the first lines of a file. Both the reader of small
+tables (`workload.tables`) and the ingest of large files use them, before they read the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from orbweaver.core.errors import UsageError
 
 HEAD_LINES = 50
-"""Lines at the start of a file, blank ones not counted, that decide how it is read."""
+"""How many lines at the start of a file, blank ones not counted, decide how it is read."""
 
 SEPARATORS = {
     "tab": "\t",
@@ -30,11 +30,12 @@ MISSING_WORDS = ("", "-", "?", "na", "n/a", "nan", "none", "null", "inf")
 """How sources write a number that was not measured."""
 
 NUMBERS_SHARE = 0.9
-"""Share of a column's values that are numbers, from which on it is a column of numbers: a bad
-line does not decide."""
+"""A column whose share of numbers is at least this large holds numbers: one bad line does not
+decide."""
 
 PAIR = 2
-"""Columns of a table of subscriptions, the one kind whose columns can be chosen by --columns."""
+"""How many columns a table of subscriptions has. It is the only kind of table whose columns can
+be chosen by --columns."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _WORD = re.compile(r"[A-Za-z][A-Za-z _.-]*")
@@ -60,7 +61,7 @@ NAMED = Header(True, "names the columns")
 
 
 class Reading(NamedTuple):
-    """What a user says about a table instead of leaving it to be found out."""
+    """What a user says about a table, in place of letting the reader find it out."""
 
     columns: str = ""
     """The wanted columns, as names or numbers with commas between them."""
@@ -69,17 +70,17 @@ class Reading(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """How one text is to be read."""
+    """The way in which one text is to be read."""
 
     separator: str
     header: Header
     first: tuple[str, ...]
-    """Cells of the first line, whether they are names or data."""
+    """The cells of the first line, which may be names or data."""
     places: tuple[int, ...]
     """Where the wanted columns stand in a line."""
 
     def told(self, wanted: Sequence[str]) -> str:
-        """Say it in words, for people to check."""
+        """Describe the layout in words, for people to check."""
         named = (
             f"'{self.first[place]}'" if self.header.there else str(place + 1)
             for place in self.places
@@ -91,7 +92,7 @@ class Layout:
 
 
 def lay_out(lines: Sequence[str], wanted: Sequence[str], reading: Reading, path: object) -> Layout:
-    """Decide from the first lines. `wanted` are the names that the columns should have."""
+    """Find the layout from the first lines. `wanted` are the names that the columns should have."""
     asked = parse_columns(reading.columns, len(wanted), path)
     numbers = [int(name) for name in asked if name.isdigit()]
     separator = find_separator(lines, max([len(wanted), *numbers]))
@@ -110,11 +111,12 @@ def lay_out(lines: Sequence[str], wanted: Sequence[str], reading: Reading, path:
 
 
 def said(header: str) -> Header:
+    """Return the header that a user asked for with `yes` or `no`."""
     return Header(header == "yes", f"is {'a header' if header == 'yes' else 'data'}, as was said")
 
 
 def parse_columns(text: str, count: int, path: object) -> list[str]:
-    """`user,group` or `1,3`; nothing where nothing is said."""
+    """Split a list of columns such as `user,group` or `1,3`; an empty text gives no columns."""
     names = [name.strip() for name in text.split(",")] if text else []
     if names and (len(names) != count or not all(names) or "0" in names):
         raise UsageError(
@@ -127,7 +129,7 @@ def parse_columns(text: str, count: int, path: object) -> list[str]:
 def find_places(
     wanted: Sequence[str], asked: Sequence[str], first: Sequence[str], header: Header, path: object
 ) -> tuple[int, ...]:
-    """Which columns are the wanted ones; an error says what to pass instead."""
+    """Return the places of the wanted columns. An error says what to pass instead."""
     there = f"line 1 has {', '.join(repr(cell) for cell in first)}"
     meant = " and ".join(wanted)
     if asked and all(name.isdigit() for name in asked):
@@ -168,7 +170,7 @@ def find_places(
 
 
 def split_line(line: str, separator: str) -> list[str]:
-    """The cells of one line, without white space and quotes around them."""
+    """Return the cells of one line, without white space and quotes around them."""
     if separator == "space":
         return [cell.strip('"') for cell in line.split()]
     try:
@@ -179,8 +181,11 @@ def split_line(line: str, separator: str) -> list[str]:
 
 
 def find_separator(lines: Sequence[str], cells: int) -> str:
-    """The one that splits the most lines into enough cells, or where none does that, into two;
-    the first of several."""
+    """Return the separator that splits the most lines into at least `cells` cells.
+
+    If no separator does so, the one that splits the most lines into two cells or more is
+    taken; among equals, the first in `SEPARATORS`.
+    """
 
     def score(name: str) -> tuple[int, int]:
         split = [split_line(line, name) for line in lines]
@@ -193,11 +198,13 @@ def find_separator(lines: Sequence[str], cells: int) -> str:
 def judge_header(
     rows: Sequence[Sequence[str]], wanted: Sequence[int], numeric: Sequence[int] = ()
 ) -> Header:
-    """Is the first row a header? `numeric` are cells that hold a number in every row of data.
+    """Decide whether the first row is a header. `numeric` are the cells that hold a number in
+    every row of data.
 
-    What tells is how the values below it are written. A first row with `node1` above `node7` is
-    data, however much that looks like the name of a column; one with a word above numbers is a
-    header, however unusual the word. Where neither tells, words that name columns decide.
+    The decision depends on how the values below the first row are written. A first row with
+    `node1` above `node7` is data, although `node1` may look like the name of a column. A first
+    row with a word above numbers is a header, however unusual the word. Where the values do not
+    decide, words that name columns do.
     """
     if not rows or len(rows[0]) <= max(wanted):
         return Header(False, "has too few cells for a header")
@@ -226,7 +233,7 @@ def judge_header(
 
 
 def _family(cell: str) -> str:
-    """Names that differ in their numbers only are of one family."""
+    """Return the family of a name: names that differ only in their numbers are of one family."""
     return re.sub(r"\d+", "9", cell)
 
 

@@ -1,4 +1,4 @@
-"""Topic popularity laws: the probability of each topic, the most popular first."""
+"""Popularity laws give the probability of each topic, the most popular first."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LAWS = {
 
 
 GROUPED = {
-    "buckets:GROUPS:TAKEN": "topics in equal groups, each node takes its own from so many of them "
-    "(Vitis IV-A)",
+    "buckets:GROUPS:TAKEN": "topics in GROUPS equal groups, each node takes its own from TAKEN of "
+    "the groups (Vitis IV-A)",
 }
-"""Laws of what one node wants together, rather than of each topic by itself."""
+"""Laws of the topics that one node wants together, rather than of each topic by itself."""
 
 
 def weights(law: str, topics: int, what: str = "popularity") -> list[float]:
-    """Probabilities that add up to 1. `what` they are of, for errors."""
+    """Return one probability for each topic; they add up to 1. `what` names the law in errors."""
     name, _, argument = law.partition(":")
     if name == "uniform" and not argument:
         raw = [1.0] * topics
@@ -46,7 +46,8 @@ def _zipf(exponent: float, topics: int) -> list[float]:
 
 
 def _exponential(share: float, topics: int) -> list[float]:
-    """exp(-rate * rank), with the rate at which the first tenth holds `share`."""
+    """Return exp(-rate * rank) for each topic, with the rate at which the first tenth of the
+    topics holds `share`."""
     top = max(1, round(topics / 10))
 
     def held(rate: float) -> float:
@@ -60,11 +61,11 @@ def _exponential(share: float, topics: int) -> list[float]:
 
 
 def number_in(whose: str, text: str, low: float, high: float) -> float:
-    """The number that follows a colon; `whose` says what it belongs to."""
+    """Read the number that follows a colon; `whose` says in errors what the number belongs to."""
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not low <= value <= high:
-        raise UsageError(f"{whose} needs a number from {low:g} to {high:g} after ':'")
+        raise UsageError(f"{whose} needs a number from {low:g} to {high:g} after ':', not '{text}'")
     return value

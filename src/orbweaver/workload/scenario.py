@@ -1,4 +1,4 @@
-"""A scenario: a frozen, validated value that says everything about a run but its seed."""
+"""A scenario is a frozen, validated value that says everything about a run except its seed."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from orbweaver.workload.tables import content_hash, table_in
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 YEAR_MS = 366 * 24 * 3_600_000
+"""Longest time that a scenario may name, in milliseconds."""
 Milliseconds = Annotated[int, Meta(ge=0, le=YEAR_MS)]
 Delay = Annotated[float, Meta(ge=0, le=YEAR_MS)]
 
@@ -43,13 +44,13 @@ class WorkloadSpec(Spec, frozen=True):
     subscriptions_per_node: Annotated[str, Meta(pattern=r"^\d+(:\d+)?$")] = "10"
     """S, or MIN:MAX to draw S uniformly for each node."""
     popularity: str = "zipf:0.5"
-    """A law: how likely each topic is to be chosen."""
+    """The law that says how likely each topic is to be chosen."""
     file: str = ""
-    """Instead of the model: a table node,topic, or a folder with one named subscriptions."""
+    """A table node,topic in place of the model, or a folder with a table named subscriptions."""
     columns: str = ""
     """Which two columns of the table are node and topic, as names or numbers: user,group or 1,3."""
     header: Literal["auto", "yes", "no"] = "auto"
-    """Whether the table begins with the names of its columns; auto finds out."""
+    """Whether the table begins with the names of its columns; auto finds it out."""
 
     def reading(self) -> Reading:
         return Reading(self.columns, self.header)
@@ -64,16 +65,17 @@ class LatencySpec(Spec, frozen=True):
     ms: Delay = 1
     """constant: one-way delay."""
     low_ms: Delay = 1
-    """uniform: the shortest one-way delay of a message,"""
+    """uniform: shortest one-way delay of a message."""
     high_ms: Delay = 10
-    """and the longest."""
+    """uniform: longest one-way delay of a message."""
     file: str = ""
-    """matrix: a square of numbers, or what `orbweaver ingest latency-matrix` wrote, which is one
-    way and in ms whatever is said below. coordinates: a table node,x,y or node,x,y,z, or what
-    `orbweaver ingest coordinates` wrote."""
+    """matrix: a square of numbers, or what `orbweaver ingest latency-matrix` wrote, for which
+    `unit` and `round_trip` do not count: it holds one-way delays in ms. coordinates: a table
+    node,x,y or node,x,y,z, or what `orbweaver ingest coordinates` wrote."""
     unit: Literal["s", "ms", "us"] = "ms"
+    """The unit of the numbers in the file."""
     round_trip: bool = True
-    """matrix: the numbers are round trips, so one way is half."""
+    """matrix: the numbers are round trips; half of each is the one-way delay."""
 
 
 class PartitionSpec(Spec, frozen=True):
@@ -87,7 +89,7 @@ class FaultSpec(Spec, frozen=True):
     loss: Share = 0.0
     """Share of the messages that are lost."""
     duplicate: Share = 0.0
-    """Share of the messages that come twice."""
+    """Share of the messages that arrive twice."""
     reorder: Share = 0.0
     """Share of the messages that are held back by up to `reorder_ms`."""
     reorder_ms: Milliseconds = 100
@@ -106,25 +108,28 @@ class ChurnSpec(Spec, frozen=True):
     shape: Annotated[float, Meta(gt=0.05, le=20)] = 0.5
     """weibull: shape of the times up; below 1 is heavy-tailed."""
     down: Literal["leave", "crash"] = "leave"
-    """Whether nodes say that they go. file: those of which it says that they leave."""
+    """How nodes go down: `leave` in good order, or `crash`. file: how nodes go down that leave
+    according to the file."""
     new_interest: bool = False
-    """A node comes back with a newly drawn interest (SpiderCast 3.8)."""
+    """Whether a node comes back with a newly drawn interest (SpiderCast 3.8)."""
     start_ms: Milliseconds = 0
-    """on/off models: when it begins. file: when its time 0 is."""
+    """exponential, weibull: when churn begins. file: when time 0 of the file is."""
     file: str = ""
     """A table time,node,kind."""
     nodes: Literal["by name", "in order"] = "by name"
-    """file: its nodes are those of the workload, or other ones (the machines of a cluster,
-    say), the first of which plays the workload's first node and so on; those for whom there
-    is no node are left out."""
+    """file: `by name` if the file names the nodes of the workload. `in order` if it names other
+    nodes, such as the machines of a cluster: the first one in the file plays the workload's
+    first node and so on, and nodes beyond the workload's last one are left out."""
     speed: Annotated[float, Meta(gt=0, le=1e9)] = 1
-    """file: how many times faster than it happened."""
+    """file: how many times faster than in the file churn happens."""
     skip_ms: Milliseconds = 0
-    """file, in order: how much of it is left out; who is up by then is up from the start."""
+    """file, in order: how much of the file is left out; a node that is up at this time of the
+    file is up from the start."""
     crowd: Annotated[int, Meta(ge=0)] = 0
-    """A flash crowd: so many of the last nodes, instead of anything else, join at once."""
+    """Size of a flash crowd: how many nodes, the last ones, join at once. These nodes have no
+    other churn."""
     crowd_ms: Milliseconds = 0
-    """When."""
+    """When the flash crowd joins."""
 
 
 class InterestChange(Spec, frozen=True):
@@ -136,16 +141,16 @@ class InterestChange(Spec, frozen=True):
 
 class PublishSpec(Spec, frozen=True):
     per_topic: Annotated[int, Meta(ge=0, le=1_000_000)] = 3
-    """Events on each topic, in as many rounds over all topics."""
+    """Number of events on each topic, published in as many rounds over all topics."""
     every_ms: Annotated[int, Meta(ge=1)] = 10
-    """From one publication to the next."""
+    """Time from one publication to the next."""
     payload_bytes: Annotated[int, Meta(ge=0, le=1 << 20)] = 100
     by: Literal["subscriber", "anyone"] = "subscriber"
-    """Who publishes, drawn anew for each event."""
+    """Which nodes may publish; the publisher is drawn anew for each event."""
     events: Annotated[int, Meta(ge=0, le=100_000_000)] = 0
-    """Instead of rounds over all topics: so many events, on topics drawn by their rates."""
+    """Number of events on topics drawn by their rates, in place of rounds over all topics."""
     rates: str = "uniform"
-    """Of publication, by topic: uniform or zipf:A (Vitis IV-D)."""
+    """The law of publication rates over the topics: uniform or zipf:A (Vitis IV-D)."""
 
 
 class RunSpec(Spec, frozen=True):
@@ -154,38 +159,40 @@ class RunSpec(Spec, frozen=True):
     drain_ms: Milliseconds = 5_000
     """Time after the last publication; what has not arrived by then counts as lost."""
     duration_ms: Milliseconds = 0
-    """The whole run; 0 means warm-up, publications and drain."""
+    """Length of the whole run; 0 means warm-up, publications and drain."""
     snapshots_ms: tuple[Milliseconds, ...] = ()
-    """When metrics of the overlay are taken, besides the end of the warm-up."""
+    """Times at which metrics of the overlay are taken, besides the end of the warm-up."""
     young_ms: Milliseconds = 0
     """Nodes that joined this recently are left out of snapshots, and are owed no events yet
     (SpiderCast 3.8: 2 s; Vitis IV-F: 10 s)."""
     contacts: Annotated[int, Meta(ge=0)] = 5
-    """Nodes that a joining node is told of."""
+    """How many nodes that are up a joining node is told of."""
     events_max: Annotated[int, Meta(ge=1)] = 2_000_000_000
-    """Messages and timers after which a run is cut short."""
+    """Number of messages and timers after which a run is cut short."""
     time_max_ms: Annotated[int, Meta(ge=1)] = 30 * 24 * 3_600_000
-    """Simulated time after which it is."""
+    """Simulated time after which a run is cut short."""
     records: Literal["rows", "counters"] = "rows"
-    """A row for each delivery and copy, or counts of them, for large runs."""
+    """Whether each delivery and each copy gets a row, or only counters, for large runs."""
     measure_bytes: bool = True
-    """Encode every message to know its size; without, runs are faster."""
+    """Whether every message is encoded, to know its size; runs are faster without."""
     tdi: Annotated[int, Meta(ge=0)] = 0
-    """d of tdi(d), the likeness of interests; 0 leaves it out."""
+    """d of tdi(d), the similarity of interests; 0 leaves the metric out."""
 
 
 class StudySpec(Spec, frozen=True):
-    """Where a run stands in a study. It says nothing about the run itself: the same run may
-    stand in several places."""
+    """The place of a run in a study. It says nothing about the run itself: the same run may have
+    several places."""
 
     paper: str = ""
-    """Whose evaluation it is part of."""
+    """The paper whose evaluation the run is part of."""
     scale: str = ""
-    """How large that evaluation is."""
+    """The scale of the evaluation."""
     series: str = ""
-    """Runs of one series differ in one variable. Without one, the name of the scenario."""
+    """The series of the run; runs of one series differ in one variable. [default: the name of
+    the scenario]"""
     x: float | None = None
-    """The value of that variable. [default: the number of nodes]"""
+    """The value of the variable in which runs of the series differ. [default: the number of
+    nodes]"""
 
 
 class Scenario(Spec, frozen=True):
@@ -202,8 +209,10 @@ class Scenario(Spec, frozen=True):
     study: StudySpec = StudySpec()
 
     def fingerprint(self) -> str:
-        """Return what names the run but for its seed: not how the scenario is called, where it
-        stands in a study, nor where its files lie."""
+        """Return a hash that identifies a run except for its seed.
+
+        Neither the scenario's name, nor its place in a study, nor the paths of its files count.
+        """
         replace = msgspec.structs.replace
         delays = "coordinates" if self.latency.model == "coordinates" else "latency"
         bare = replace(
@@ -216,8 +225,8 @@ class Scenario(Spec, frozen=True):
             latency=replace(self.latency, file=_content_hash(self.latency.file, delays)),
             churn=replace(self.churn, file=_content_hash(self.churn.file, "churn")),
         )
-        # 5 and 5.0 are the same delay, whoever typed it; and what is left at its default
-        # does not count, so that a setting can be added without renaming every run.
+        # 5 and 5.0 are the same delay, however it was typed. A setting left at its default
+        # does not count, so that a setting can be added without a new hash for every run.
         canonical = msgspec.convert(msgspec.to_builtins(bare), Scenario)
         parts = {
             name: differing(part) if isinstance(part, Spec) else part
@@ -227,14 +236,14 @@ class Scenario(Spec, frozen=True):
         return blake2b(data, digest_size=16).hexdigest()
 
     def course(self) -> str:
-        """Names what decides the course of a run: looking at it more or less closely, or
-        for longer, does not change what happens."""
+        """Return a hash of what decides the course of a run. When, how closely and for how long
+        a run is observed does not change what happens in it."""
         plain = RunSpec(warmup_ms=self.run.warmup_ms, contacts=self.run.contacts)
         return msgspec.structs.replace(self, run=plain).fingerprint()
 
     def surroundings(self) -> str:
-        """Names that without the overlay, so that two overlays under comparison meet the
-        same churn, the same delays and the same publications."""
+        """Return a hash of the course without the overlay, so that two overlays under comparison
+        meet the same churn, the same delays and the same publications."""
         return msgspec.structs.replace(self, overlay="", params={}).course()
 
     def publish_end_ms(self, topics: int) -> int:
@@ -247,7 +256,7 @@ class Scenario(Spec, frozen=True):
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """The subscriptions of a scenario, and a way to draw new ones where it has a model."""
+    """The subscriptions of a scenario, and the model to draw new ones from, if there is one."""
 
     subscriptions: Subscriptions
     model: SubscriptionModel | None
@@ -258,27 +267,31 @@ class Workload:
 
 
 def make_workload(scenario: Scenario, seed: int) -> Workload:
-    """The same for every overlay: seeded by the workload alone."""
+    """Make the workload of a scenario. It is seeded by the scenario's workload alone, and so is
+    the same for every overlay."""
     spec = scenario.workload
     if spec.file:
         table = table_in(Path(spec.file), "subscriptions")
         return Workload(load_subscriptions(table, spec.reading()), None)
     low, high = spec.sizes()
     if not 1 <= low <= high:
-        raise UsageError(f"subscriptions per node '{spec.subscriptions_per_node}' is not a range")
+        raise UsageError(
+            f"subscriptions per node '{spec.subscriptions_per_node}' should be a number from 1, "
+            "or a range such as 5:20"
+        )
     model = make_model(spec.topics, spec.popularity, low, high)
     law = f"{spec.topics} {spec.subscriptions_per_node} {spec.popularity}"
     return Workload(synthesise(model, spec.nodes, "workload", law, seed), model)
 
 
 def node_seed(course: str, seed: int, node: int, life: int) -> int:
-    """Each life of a node has its own chance."""
+    """Return the seed of one life of a node; each life has its own."""
     return derive("node", course, seed, node, life)
 
 
 def load_scenario(path: Path, overlay: str | None = None) -> Scenario:
-    """Read a TOML file; files it names are taken relative to it. `overlay` is for a file
-    that names none."""
+    """Read a scenario from a TOML file. Paths in it are relative to the file. `overlay` applies
+    if the file names no overlay."""
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
     try:
@@ -298,7 +311,8 @@ def load_scenario(path: Path, overlay: str | None = None) -> Scenario:
 
 
 def build_scenario(raw: dict[str, Any], source: str) -> Scenario:
-    """A scenario from plain values, with mistakes told in the words of `source`."""
+    """Build a scenario from plain values. Errors begin with `source`, which says where the values
+    come from."""
     try:
         made = msgspec.convert(raw, Scenario)
     except msgspec.ValidationError as error:
@@ -312,7 +326,7 @@ def build_scenario(raw: dict[str, Any], source: str) -> Scenario:
 
 
 def _contradictions(scenario: Scenario) -> Iterator[str]:
-    """Settings that would be left aside without a word."""
+    """Yield an error for each setting that would be ignored without a message."""
     churn, latency, publish = scenario.churn, scenario.latency, scenario.publish
     of_table = ("file", "columns", "header")
     told = differing(scenario.workload)
@@ -321,7 +335,7 @@ def _contradictions(scenario: Scenario) -> Iterator[str]:
         yield f"a table of subscriptions has its own nodes and topics: leave out {model[0]}"
     about = [name for name in told if name in of_table[1:]]
     if about and not scenario.workload.file:
-        yield f"{about[0]} is about a table of subscriptions: name one with file"
+        yield f"{about[0]} describes a table of subscriptions: name one with file"
     if churn.file and churn.model != "file":
         yield f"[churn] has a file, but the model is '{churn.model}'; say model = \"file\""
     if churn.model == "file" and not churn.file:
@@ -330,14 +344,20 @@ def _contradictions(scenario: Scenario) -> Iterator[str]:
         yield "[churn] new_interest needs a model to draw interests from, not a table of them"
     tabled = latency.model in ("matrix", "coordinates")
     if latency.file and not tabled:
-        yield f"[latency] has a file, but the model is '{latency.model}'"
+        yield (
+            f"[latency] has a file, but the model is '{latency.model}'; say model = \"matrix\" or "
+            '"coordinates"'
+        )
     if tabled and not latency.file:
         yield f"[latency] of the model '{latency.model}' needs a file"
     if publish.rates != "uniform" and not publish.events:
-        yield "[publish] rates are for a number of events: say how many with events"
+        yield "[publish] rates need a number of events: say how many with events"
     for one in scenario.faults.partitions:
         if one.end_ms <= one.start_ms:
-            yield f"a partition from {one.start_ms} to {one.end_ms} ms would not happen"
+            yield (
+                f"a partition from {one.start_ms} to {one.end_ms} ms would not happen; end_ms "
+                "should be above start_ms"
+            )
 
 
 def _explain(error: str) -> str:
@@ -362,5 +382,5 @@ def _fields_at(place: str) -> list[str]:
 
 
 def _content_hash(name: str, table: str) -> str:
-    """Names a table of a scenario by what is in its file or files."""
+    """Return a hash of the content of a table of a scenario, or nothing without a table."""
     return content_hash(table_in(Path(name), table)) if name else ""

@@ -1,4 +1,4 @@
-"""Subscriptions: from the papers' models, or from somebody's own table."""
+"""Subscriptions come from the papers' models, or from a table of the user's own."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from orbweaver.workload.tables import AS_FOUND, read_table
 
 @dataclasses.dataclass(frozen=True)
 class Subscriptions:
-    """What each node, numbered from 0, subscribes to; and what the numbers stand for."""
+    """The topics of each node. Nodes are numbered from 0; `labels` are their names."""
 
     topics: tuple[str, ...]
     of_node: tuple[tuple[str, ...], ...]
     labels: tuple[str, ...]
-    """The name of each node in the source (its number again, in a model)."""
+    """The name of each node in the source; in a model, the name is the number."""
 
 
 class SubscriptionModel(ABC):
-    """What nodes subscribe to, one at a time."""
+    """Base of the models that draw the topics of one node at a time."""
 
     def __init__(self, topics: int, size_min: int, size_max: int) -> None:
         if size_max > topics:
@@ -49,30 +49,38 @@ class SubscriptionModel(ABC):
 
     @abstractmethod
     def _choose(self, rng: Random, size: int) -> Iterable[int]:
-        """`size` different topics, by number."""
+        """Draw the numbers of `size` different topics."""
 
 
 class Bucketed(SubscriptionModel):
-    """Topics in equal groups; a node takes the same number from each of a few groups
-    (Vitis IV-A). All topics are equally popular, but interests are correlated. Topics next to
-    each other are of different groups: rates go by number, and were the first topics of one
-    group, all that is published most would be in it."""
+    """Draw topics from equal groups: a node takes the same number of topics from each of a few
+    groups (Vitis IV-A).
+
+    All topics are equally popular, but interests are correlated. Topics with neighbouring
+    numbers belong to different groups: rates go by number, and if the first topics were of one
+    group, that group would hold all topics with high rates.
+    """
 
     def __init__(self, topics: int, law: str, size_min: int, size_max: int) -> None:
         super().__init__(topics, size_min, size_max)
         parts = law.split(":")[1:]
         if len(parts) != 2 or not all(part.isdigit() and int(part) for part in parts):
-            raise UsageError(f"popularity '{law}' should look like buckets:100:5")
+            raise UsageError(
+                f"popularity '{law}' should be buckets:GROUPS:TAKEN, such as buckets:100:5"
+            )
         groups, self._taken = map(int, parts)
         if topics % groups or self._taken > groups:
-            raise UsageError(f"popularity '{law}' does not divide {topics} topics")
+            raise UsageError(
+                f"popularity '{law}' does not divide {topics} topics: GROUPS should divide their "
+                "number, and TAKEN be at most GROUPS"
+            )
         self._groups = range(groups)
         self._width = topics // groups
         fits = size_max <= self._taken * self._width
         if not fits or size_min % self._taken or size_max != size_min:
             raise UsageError(
-                f"popularity '{law}': each node takes equally from {self._taken} groups of "
-                f"{self._width} topics, which does not make {size_min}:{size_max}"
+                f"popularity '{law}': each node takes equally many topics from {self._taken} "
+                f"groups of {self._width} topics, which does not add up to {size_min}:{size_max}"
             )
 
     def _choose(self, rng: Random, size: int) -> Iterable[int]:
@@ -85,7 +93,7 @@ class Bucketed(SubscriptionModel):
 
 
 class ByPopularity(SubscriptionModel):
-    """S topics for each node, drawn without repetition by popularity (SpiderCast 3.1)."""
+    """Draw S topics for each node by popularity, without repetition (SpiderCast 3.1)."""
 
     def __init__(self, topics: int, law: str, size_min: int, size_max: int) -> None:
         super().__init__(topics, size_min, size_max)
@@ -97,8 +105,8 @@ class ByPopularity(SubscriptionModel):
         total = cumulative[-1]
         last = len(cumulative) - 1
         chosen: set[int] = set()
-        # Draw again what is there already; but where that could take long, because most
-        # topics are wanted or few have nearly all the weight, finish in another way.
+        # A topic drawn twice is drawn again. Where drawing could take long, because most topics
+        # are wanted or few have nearly all the weight, `_first_to_ring` draws the rest.
         draws = 0 if 2 * size > len(self.topics) else 40 * size
         while len(chosen) < size and draws:
             chosen.add(min(last, bisect_right(cumulative, rng.random() * total)))
@@ -106,8 +114,11 @@ class ByPopularity(SubscriptionModel):
         return chosen | self._first_to_ring(rng, size - len(chosen), chosen)
 
     def _first_to_ring(self, rng: Random, count: int, but: set[int]) -> set[int]:
-        """The next `count` topics of the same distribution, given those drawn already:
-        each topic has an exponential clock with its weight as rate."""
+        """Draw the next `count` topics of the same distribution, given the topics in `but`.
+
+        Each topic has an exponential clock with its weight as rate; the first clocks to ring
+        give the topics.
+        """
         if not count:
             return set()
         clocks = sorted(
@@ -124,7 +135,7 @@ def make_model(topics: int, law: str, size_min: int, size_max: int) -> Subscript
 
 
 def synthesise(model: SubscriptionModel, nodes: int, *labels: int | str) -> Subscriptions:
-    """`nodes` draws from the generator that the labels name."""
+    """Draw the subscriptions of `nodes` nodes from a generator derived from the labels."""
     rng = generator(*labels)
     drawn = tuple(model.draw(rng) for _ in range(nodes))
     return Subscriptions(model.topics, drawn, tuple(str(i) for i in range(nodes)))
@@ -134,8 +145,11 @@ SUBSCRIPTION_COLUMNS = ("node", "topic")
 
 
 def load_subscriptions(path: Path, read: Reading = AS_FOUND) -> Subscriptions:
-    """Read CSV or Parquet with columns node,topic, or those that `read` names. Nodes and topics
-    are numbered in the order of the file; a pair that is there twice counts once."""
+    """Read subscriptions from CSV or Parquet with columns node,topic, or the columns that `read`
+    names.
+
+    Nodes and topics are numbered in the order of the file. A pair that occurs twice counts once.
+    """
     topics: dict[str, None] = {}
     of_node: dict[str, dict[str, None]] = {}
     for line, (node, topic) in read_table(path, SUBSCRIPTION_COLUMNS, read):
@@ -146,7 +160,7 @@ def load_subscriptions(path: Path, read: Reading = AS_FOUND) -> Subscriptions:
         topics[topic] = None
         of_node.setdefault(node, {})[topic] = None
     if not of_node:
-        raise UsageError(f"{path} has no rows")
+        raise UsageError(f"{path} has no rows; there should be one for each node and topic")
     return Subscriptions(
         tuple(topics), tuple(tuple(wanted) for wanted in of_node.values()), tuple(of_node)
     )

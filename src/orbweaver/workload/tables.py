@@ -1,7 +1,7 @@
-"""Reading small tables: text (also .gz) with the standard library, Parquet with pyarrow.
+"""Read small tables: text (also .gz) with the standard library, Parquet with pyarrow.
 
 Text is CSV as people have it: commas, semicolons, tabs or spaces between the cells, with or
-without a header, other columns beside (see `workload.dialect`).
+without a header, with further columns or without (see `workload.dialect`).
 """
 
 from __future__ import annotations
@@ -33,13 +33,15 @@ from orbweaver.workload.dialect import (
 )
 
 Row = tuple[int, tuple[str, ...]]
-"""The line in the file, and the cells asked for."""
+"""(number of the line in the file, the wanted cells)"""
 
 AS_FOUND = Reading()
+"""The reading that leaves everything to be found out."""
 
 
 def read_table(path: Path, columns: Sequence[str], read: Reading = AS_FOUND) -> Iterator[Row]:
-    """The named columns of every row; a `UsageError` names the file, the line and the fix."""
+    """Yield the named columns of every row. A `UsageError` names the file, the line and the
+    fix."""
     if path.is_dir():
         files = sorted(path.glob("*.parquet"))
         if not files:
@@ -55,12 +57,13 @@ def read_table(path: Path, columns: Sequence[str], read: Reading = AS_FOUND) -> 
 
 
 def table_in(path: Path, name: str) -> Path:
-    """Where the table is: in a folder of several, as the pipeline writes them, or here."""
+    """Return the path of a table: inside `path` if that is a folder of several tables, as the
+    pipeline writes them, else `path` itself."""
     return path / name if (path / name).is_dir() else path
 
 
 def content_hash(path: Path) -> str:
-    """Names a table by what is in it; a text by its bytes."""
+    """Return a hash of a table's rows, or of the bytes of a text."""
     files = sorted(path.resolve().glob("*.parquet")) if path.is_dir() else [path.resolve()]
     for file in files:
         if not file.is_file():
@@ -72,8 +75,11 @@ def content_hash(path: Path) -> str:
 
 @lru_cache(maxsize=16)
 def _rows_hash(files: tuple[tuple[Path, int], ...]) -> str:
-    """By rows, since the bytes of Parquet also say which program wrote them, and in how many
-    parts. It is asked for often and takes a while: hence the cache, by the times of the files."""
+    """Hash Parquet files by their rows, since their bytes also depend on the program that wrote
+    them and on the number of files.
+
+    The hash is needed often and takes a while; the cache is keyed by the times of the files.
+    """
     hasher = blake2b(digest_size=16)
     for number, (path, _) in enumerate(files):
         file = _open_parquet(path)
@@ -86,7 +92,7 @@ def _rows_hash(files: tuple[tuple[Path, int], ...]) -> str:
 
 
 def columns_of(path: Path) -> list[str]:
-    """The header of a table, whatever its format."""
+    """Return the names of a table's columns, whatever its format."""
     parquet = sorted(path.glob("*.parquet"))[:1] if path.is_dir() else [path]
     if parquet and parquet[0].suffix == ".parquet":
         return list(_open_parquet(parquet[0]).schema_arrow.names)
@@ -95,12 +101,12 @@ def columns_of(path: Path) -> list[str]:
 
 
 UTF8 = "utf-8-sig"
-"""With or without the mark that spreadsheets put at the start."""
+"""UTF-8 with or without the byte order mark that spreadsheets put at the start."""
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turns what can be wrong with a text file into one clear sentence."""
+    """Turn what can be wrong with a text file into a `UsageError`."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -110,7 +116,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def open_text(path: Path) -> io.TextIOBase:
-    """A text file, unpacked when its name ends in .gz."""
+    """Open a text file; if its name ends in .gz, unpack it."""
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
     if path.suffix == ".gz":
@@ -119,13 +125,13 @@ def open_text(path: Path) -> io.TextIOBase:
 
 
 def first_lines(path: Path) -> list[str]:
-    """The lines that decide how a text is read."""
+    """Return the lines that decide how a text is read."""
     with reading(path), open_text(path) as file:
         return list(islice((line.strip("\r\n") for line in file if line.strip()), HEAD_LINES))
 
 
 def layout_of(path: Path, columns: Sequence[str], read: Reading = AS_FOUND) -> Layout:
-    """How a text is read: its separator, its header and the places of the columns."""
+    """Find out how a text is read: its separator, its header and the places of the columns."""
     head = first_lines(path)
     if not head:
         raise UsageError(f"{path} is empty; it should start with the line '{','.join(columns)}'")
@@ -133,7 +139,8 @@ def layout_of(path: Path, columns: Sequence[str], read: Reading = AS_FOUND) -> L
 
 
 def told_layout(path: Path, columns: Sequence[str], read: Reading = AS_FOUND) -> str:
-    """What was decided about a text, or nothing where its header and commas leave no choice."""
+    """Describe what was decided about a text, or return nothing if its header and its commas leave
+    no choice."""
     if path.is_dir() or path.suffix == ".parquet":
         return ""
     layout = layout_of(path, columns, read)
@@ -166,8 +173,11 @@ def _read_csv(path: Path, columns: Sequence[str], read: Reading) -> Iterator[Row
 
 
 def _cells(path: Path, file: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Each line that is not blank, with its number. Cells do not go on in the next line, so
-    that an open quote is found in its own line rather than at the end of the file."""
+    """Yield the number and the cells of each line that is not blank.
+
+    A cell ends with its line, so that an open quote is reported in its own line rather than at
+    the end of the file.
+    """
     if separator == "space":
         yield from ((n, line.split()) for n, line in enumerate(file, 1) if line.strip())
         return
