@@ -81,7 +81,7 @@ ADDED = [
     ("--links-out no/links.csv", "no/links.csv: there is no folder no"),
     ("--links-out full", "full"),
     ("--records-out no/out", "no/out: there is no folder no"),
-    ("--records-out full", "full holds other things, 'thesis.tex' for one"),
+    ("--records-out full", "full holds other things, for example 'thesis.tex'"),
     ("--records-format xml", "unknown records format 'xml'"),
 ]
 

@@ -179,8 +179,8 @@ def _interrupted(out: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("full", "holds other things, 'subscriptions' for one"),
-        ("file", "is a file, not a folder"),
+        ("full", "holds other things, for example 'subscriptions'"),
+        ("file", "is a file; name a folder"),
         ("no/out", "there is no folder"),
         ("hdfs://x/out", "written to a folder, not to an address"),
     ],

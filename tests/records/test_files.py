@@ -133,7 +133,7 @@ def test_other_things_beside_an_earlier_runs_tables_are_left_alone(tmp_path: Pat
     target = tmp_path / "out"
     write_records(Records(), target, "parquet")
     (target / "thesis.tex").write_text("years of work")
-    with pytest.raises(UsageError, match=r"holds other things, 'thesis\.tex' for one"):
+    with pytest.raises(UsageError, match=r"holds other things, for example 'thesis\.tex'"):
         write_records(Records(), target, "csv")
     assert (target / "thesis.tex").exists()
 

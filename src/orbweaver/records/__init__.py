@@ -1,4 +1,4 @@
-"""What happened, as facts: one schema for every host. Judging is left to metrics."""
+"""Records hold what happened in a run, as facts: one schema for every host. Metrics judge them."""
 
 from orbweaver.records.recorder import Recorder, Records
 

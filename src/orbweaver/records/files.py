@@ -1,4 +1,4 @@
-"""Whole files or none: what is being written becomes visible only when it is complete."""
+"""Write whole files or none: a file or folder becomes visible only when it is complete."""
 
 from __future__ import annotations
 
@@ -13,27 +13,34 @@ from orbweaver.core.errors import UsageError
 
 
 def check_file(path: Path) -> Path:
-    """The folder that a file can be written into; raises where it cannot. Worth asking
-    before a long run rather than after it."""
+    """Return the folder of a file that is to be written, or raise a `UsageError` if the file
+    cannot be written. Commands check before a long run, not after it."""
     if path.is_dir():
-        raise UsageError(f"{path} is a folder, not a file")
+        raise UsageError(f"{path} is a folder; name a file")
     return _parent(path)
 
 
 def check_folder(path: Path, ours: Collection[str]) -> Path:
-    """The same for a folder. One that is there already may hold nothing but these: what an
-    earlier run wrote is replaced, and nothing else."""
+    """Return the parent of a folder that is to be written, or raise a `UsageError` if the folder
+    cannot be written.
+
+    A folder that exists may hold nothing but files in `ours`: what an earlier run wrote is
+    replaced, and nothing else.
+    """
     if path.exists() and not path.is_dir():
-        raise UsageError(f"{path} is a file, not a folder")
+        raise UsageError(f"{path} is a file; name a folder")
     strangers = sorted(f.name for f in path.glob("*") if f.name not in ours)
     if strangers:
-        raise UsageError(f"{path} holds other things, '{strangers[0]}' for one; name a new one")
+        raise UsageError(
+            f"{path} holds other things, for example '{strangers[0]}'; name a new folder"
+        )
     return _parent(path)
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Gives a path to write to; it takes the place of `path` if nothing goes wrong."""
+    """Yield a temporary path to write to. The file takes the place of `path` if the block ends
+    without an error."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=check_file(path))
     os.close(handle)
     temporary = Path(name)
@@ -47,7 +54,8 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_folder(path: Path, ours: Collection[str]) -> Iterator[Path]:
-    """The same for a folder, which may be there already with nothing but these in it."""
+    """Yield a temporary folder to write to. It takes the place of `path`, which may already exist
+    with nothing but files in `ours`, if the block ends without an error."""
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=check_folder(path, ours)))
     before = temporary.with_name(f"{temporary.name}.before")
     try:

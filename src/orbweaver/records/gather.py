@@ -1,10 +1,10 @@
-"""The files of all nodes of a cluster, made into one set of tables.
+"""Gather the files of all nodes of a cluster into one set of tables.
 
-What each node wrote of itself is merged by time and given to the same recorder that a
-simulation calls, so that a live cluster has the same tables, and every metric is taken of
-them by the same functions. Times count from the first fact of all. They are compared
-between nodes, so the nodes have to be on one machine, or on machines whose clocks agree:
-a latency is the receiver's time less the publisher's.
+The facts of all nodes are merged by time and given to the same recorder that a simulation
+calls, so that a live cluster has the same tables, and the same functions compute every metric.
+Times count from the first fact of all. Times of different nodes are compared, so the nodes
+have to be on one machine, or on machines whose clocks agree: a latency is the receiver's time
+less the publisher's.
 """
 
 from __future__ import annotations
@@ -37,51 +37,61 @@ from orbweaver.records.node_files import Found, find_files, lines, survey
 from orbweaver.records.recorder import Recorder, Records
 
 EVERY_MS = 1000
+"""Milliseconds from one row of sends and states to the next, unless the caller says otherwise."""
 MOMENTS_MAX = 1_000_000
-"""Moments at which sends and states are told; more means a clock that was wrong."""
+"""Most moments at which sends and states are recorded; more of them mean that a clock was wrong."""
 
 
 class Gathered(msgspec.Struct, frozen=True):
-    """What was found, besides the records."""
+    """What gathering found, besides the records."""
 
     overlay: str
     params: dict[str, Any]
     nodes: int
     lives: int
     crashes: int
-    """Lives without a last word: killed, or still going on when they were gathered. They end
-    with the last sign of life."""
+    """How many lives have no `leave`: the node was killed, or was still running when the files
+    were gathered. Such a life ends with its last sign of life."""
     start_ms: int
-    """Since 1970; times in the tables count from here."""
+    """Milliseconds since 1970 from which times in the tables count."""
     end_ms: int
-    """Of the last fact, in the time of the tables."""
+    """Time of the last fact, in the time of the tables."""
     damaged: int
-    """Lines that cannot be read: those a killed node was about to write."""
+    """How many lines cannot be read, since a killed node had not finished writing them."""
     missing: int
-    """Lines that nodes could not write."""
+    """How many lines nodes could not write."""
     unknown_events: int
-    """Events of which somebody had a copy and whose publication is in no file; what became
-    of them is left out."""
+    """How many events some node had a copy of, while no file has their publication; deliveries
+    and copies of these events are left out."""
     pulled: int
-    """Deliveries out of a neighbour's window."""
+    """How many deliveries came from a neighbour's window."""
     backwards: int
-    """Deliveries before the publication, by clocks that do not agree; taken as no delay."""
+    """How many deliveries precede the publication, by clocks that do not agree; their latency
+    counts as 0."""
 
 
 def gather(
     folder: Path, every_ms: int = EVERY_MS, start_ms: int | None = None
 ) -> tuple[Records, Gathered]:
-    """Of all files below a folder. Sends and states are told every `every_ms`. `start_ms` is
-    when the run began, where somebody knows better than the first fact."""
+    """Gather all files below a folder.
+
+    Sends and states get rows every `every_ms`. `start_ms` is when the run began, if the caller
+    knows it; otherwise the run began with the first fact.
+    """
     files = find_files(folder)
     found = survey(files)
     if len(found.overlays) > 1:
-        raise UsageError(f"{folder} has nodes of several overlays: {', '.join(found.overlays)}")
+        raise UsageError(
+            f"{folder} has nodes of several overlays, {', '.join(found.overlays)}; gather each "
+            "cluster by itself"
+        )
     if start_ms is None:
         start_ms = found.start_ms
     if (found.end_ms - start_ms) // every_ms > MOMENTS_MAX:
         days = (found.end_ms - start_ms) / 86_400_000
-        raise UsageError(f"the records of {folder} span {days:.0f} days; are all of one cluster?")
+        raise UsageError(
+            f"the records of {folder} span {days:.0f} days; gather each cluster by itself"
+        )
     cluster = _Cluster(found, start_ms, every_ms)
     for at, node, fact in merge(*(lines(path) for path in files), key=lambda line: line[0]):
         if at > found.end_ms:
@@ -98,7 +108,7 @@ def gather(
 
 @dataclasses.dataclass
 class _Life:
-    """A node while it is up."""
+    """The state of a node while it is up."""
 
     interest: dict[Topic, None] = dataclasses.field(default_factory=dict)
     sends: dict[str, Sent] = dataclasses.field(default_factory=dict)
@@ -108,7 +118,7 @@ class _Life:
 
 
 class _Cluster:
-    """All nodes, fact by fact."""
+    """The state of all nodes, updated fact by fact."""
 
     def __init__(self, found: Found, start_ms: int, every_ms: int) -> None:
         self._publications = found.publications
@@ -132,7 +142,9 @@ class _Cluster:
             self._next_ms += self._every_ms
         if isinstance(fact, Joined):
             if node in self._up:
-                raise UsageError(f"node {node:016x} joins while it is up: is a file there twice?")
+                raise UsageError(
+                    f"node {node:016x} joins while it is up; each file should be there only once"
+                )
             self._up[node] = _Life()
             self.nodes[node] = None
             self.lives += 1
@@ -195,7 +207,7 @@ class _Cluster:
             self._up[node].interest[fact.topic] = None
 
     def _note(self, node: NodeId, fact: Noted) -> None:
-        """Counts are those of one life; what is added is what has grown."""
+        """Add the growth of the counts, which belong to one life, to the totals."""
         life = self._up[node]
         for kind, sent in fact.sends.items():
             before = life.sends.get(kind, Sent(sent.purpose, 0, 0))
@@ -219,7 +231,7 @@ class _Cluster:
             self._recorder.interest(now, node, topic, "unsubscribe")
 
     def _tell(self, now: int) -> None:
-        """Sends and states as they are known by now: the last note of each node."""
+        """Record sends and states as they are known by `now`, from the last note of each node."""
         sends = self._recorder.records["sends"]
         for kind, (purpose, count, size) in sorted(self._sends.items()):
             sends.append(now, kind, purpose, count, size)

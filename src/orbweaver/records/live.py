@@ -1,9 +1,8 @@
-"""Records of a live node: its own facts, written down as they happen.
+"""A live node records its own facts as they happen.
 
-One file for each node, to which each life of it appends. Lines are kept back for a moment
-and written together, so that a node that is killed takes no more than that moment with it,
-and at worst half a line. A disk that is full costs lines, which are counted, and never the
-node.
+Each node has one file, to which each of its lives appends. Lines are held back for a moment and
+written together, so that a killed node loses no more than the lines of that moment, and leaves
+at worst half a line. A full disk costs lines, which are counted, but never stops the node.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from orbweaver.records.facts import (
 from orbweaver.records.recorder import event_name, wire_name
 
 BUFFER_LINES = 1000
-"""Written at once when so many wait, however short ago the last ones were."""
+"""How many waiting lines are written at once, without waiting for the next `flush`."""
 
 
 def wall_clock_ms() -> int:
@@ -45,7 +44,11 @@ def wall_clock_ms() -> int:
 
 
 class LiveRecorder:
-    """A host calls it with what happens, `flush` a few times a second and `note` once."""
+    """Write the facts of one node to its file.
+
+    The host calls a method for each thing that happens, `flush` a few times a second and `note`
+    once a second.
+    """
 
     def __init__(
         self,
@@ -57,7 +60,8 @@ class LiveRecorder:
         clock_ms: Callable[[], int] = wall_clock_ms,
         trouble: Callable[[str], None] = lambda reason: None,
     ) -> None:
-        """`trouble` is told when lines are lost, once until it works again."""
+        """Open the file of `node` in `folder`. `trouble` is called when lines are lost, once until
+        writing works again."""
         self.path = folder / file_name(node)
         self._node = node
         self._overlay = overlay
@@ -102,7 +106,7 @@ class LiveRecorder:
         self._add(Delivered(self._at(), event_name(event), hops, pulled))
 
     def carried(self, message: Carrier, interested: bool) -> None:
-        """A copy of an event has arrived."""
+        """Note that a copy of an event has arrived."""
         name = event_name(message.event)
         if interested:
             self._copies[name] = self._copies.get(name, 0) + 1
@@ -110,11 +114,11 @@ class LiveRecorder:
             self._add(Relayed(self._at(), name, message.hops))
 
     def noticed(self, interested: bool) -> None:
-        """A message has arrived that says that there is an event."""
+        """Note that a message has arrived that only says that an event exists."""
         self._notices[0 if interested else 1] += 1
 
     def sent(self, message: Message, size: int) -> None:
-        """A message was written, with so many bytes."""
+        """Note that a message of `size` bytes was sent."""
         kind = type(message)
         counted = self._sends.get(kind)
         if counted is None:
@@ -126,7 +130,7 @@ class LiveRecorder:
     # -- now and then
 
     def note(self, status: Mapping[str, int], drops: Mapping[str, int]) -> None:
-        """Write down the counts, and so that the node is alive."""
+        """Record the counts; the line is also a sign of life."""
         last = self._noted
         notices = (self._notices[0], self._notices[1])
         self._noted = Noted(self._at(), {}, notices, dict(drops), dict(status))
@@ -159,7 +163,7 @@ class LiveRecorder:
                 self._trouble(error.strerror or str(error))
             unwritten = data.count(b"\n")
             if unwritten < len(lines):
-                self._missing = unwritten  # that more are missing was written
+                self._missing = unwritten  # the `LostLines` for earlier ones was written
             else:
                 self._missing += len(lines)
             self._torn = True
@@ -173,7 +177,7 @@ class LiveRecorder:
     # -- inside
 
     def _at(self) -> int:
-        """Never backwards, whatever is done to the machine's clock."""
+        """Return the time, which never goes back, even if the machine's clock does."""
         self._now = now = max(self._now, self._clock_ms())
         return now
 
@@ -188,7 +192,7 @@ class LiveRecorder:
             self._lines.append(encode_fact(Copied(self._at(), copies)))
 
     def _ends_torn(self) -> bool:
-        """The last life was killed in the middle of a line."""
+        """Return whether the last life was killed in the middle of a line."""
         with contextlib.suppress(OSError):
             size = os.fstat(self._file).st_size
             return size > 0 and os.pread(self._file, 1, size - 1) != b"\n"

@@ -1,4 +1,4 @@
-"""Files of live nodes, read: what a killed node left behind is as good as it gets."""
+"""Read the files of live nodes; lines that a killed node left unfinished are skipped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from orbweaver.records.facts import (
 
 @dataclasses.dataclass
 class Found:
-    """What a first reading of all files finds."""
+    """What the first reading of all files finds."""
 
     publications: dict[str, tuple[int, Event]] = dataclasses.field(default_factory=dict)
     start_ms: int = 0
@@ -38,11 +38,12 @@ class Found:
 
 
 Line = tuple[int, NodeId, AnyFact | None]
-"""When, who, what; None for a life that ends without a last word."""
+"""(time, node, fact); the fact is None at the end of a life that has no `leave`."""
 
 
 def find_files(folder: Path) -> list[Path]:
-    """Also in folders below: those of several machines."""
+    """Return the files of nodes in a folder and in the folders below it, such as one for each
+    machine."""
     files = sorted(folder.rglob(f"{FILE_PREFIX}*{FILE_SUFFIX}"))
     if not files:
         raise UsageError(
@@ -53,6 +54,7 @@ def find_files(folder: Path) -> list[Path]:
 
 
 def survey(files: Sequence[Path]) -> Found:
+    """Read all files once, for what has to be known before their facts are merged."""
     found = Found()
     published: list[tuple[int, str]] = []
     starts = []
@@ -70,14 +72,17 @@ def survey(files: Sequence[Path]) -> Found:
                 published.append((at, fact.event))
         found.end_ms = max(found.end_ms, at)
     if not starts:
-        raise UsageError("no node of these files has begun to run")
+        raise UsageError(
+            f"the {len(files)} files hold no 'join', so no node has begun to run; start the nodes "
+            "first"
+        )
     found.start_ms = min(starts)
     found.publications = {name: (at, event_of(name)) for at, name in sorted(published)}
     return found
 
 
 def lines(path: Path, damaged: Callable[[], None] = lambda: None) -> Iterator[Line]:
-    """The facts of one node in order, each life with an end."""
+    """Yield the facts of one node in order; each life has an end."""
     node: NodeId | None = None
     last = 0
     with path.open("rb") as file:
@@ -97,7 +102,7 @@ def lines(path: Path, damaged: Callable[[], None] = lambda: None) -> Iterator[Li
             if node is not None:
                 yield at, node, fact
             if isinstance(fact, Left):
-                node = None  # what a node says when it has gone is of no matter
+                node = None  # facts after a `leave` do not count
             last = at
     if node is not None:
         yield last, node, None

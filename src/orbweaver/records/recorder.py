@@ -1,4 +1,4 @@
-"""Records in memory: columns for rows, counters for what is too much for rows."""
+"""Records in memory: rows kept as columns, and counters for what would be too many rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orbweaver.records.schema import TABLES, TableSpec
 
 
 class Table:
-    """Rows kept as columns: 8 bytes a cell."""
+    """A table keeps its rows as columns, with 8 bytes for each cell."""
 
     def __init__(self, spec: TableSpec) -> None:
         self.spec = spec
@@ -47,8 +47,8 @@ class Records:
         return self.tables[table]
 
     def digest(self) -> str:
-        """The same for the same records, anywhere: hashes values, never representations
-        that depend on the process."""
+        """Return a hash of all values. Equal records have equal digests in any process, since
+        nothing that depends on the process is hashed."""
         hasher = blake2b(digest_size=16)
         for name, table in self.tables.items():
             hasher.update(f"{name} {len(table)}\n".encode())
@@ -62,11 +62,12 @@ class Records:
 
 
 def event_name(event: Event) -> str:
+    """Return the name of an event in the records."""
     return f"{event.publisher}-{event.epoch}-{event.seq}-{event.topic}"
 
 
 class _Tally:
-    """What became of one event."""
+    """Counters of the copies and deliveries of one event."""
 
     __slots__ = ("copies", "deliveries", "hops_max", "hops_sum", "latency_max", "latency_sum",
                  "name", "node", "published_at", "relays", "topic")  # fmt: skip
@@ -81,13 +82,14 @@ class _Tally:
 
 
 class Recorder:
-    """Hosts call it; `finish` gives the records."""
+    """Collect what hosts report; `finish` returns the records."""
 
     def __init__(self, rows: bool = True) -> None:
-        """`rows` False keeps counters only for deliveries and relays."""
+        """Start with empty records. If `rows` is False, deliveries and relays get only counters."""
         self.records = Records()
         self.count: defaultdict[type[Message], int] = defaultdict(int)
-        """Messages sent, by type. Public, since hosts count in their fastest path."""
+        """Messages sent, by type. The attribute is public, since hosts count on their fastest
+        path."""
         self.bytes: defaultdict[type[Message], int] = defaultdict(int)
         self.drops: dict[str, int] = {}
         self._rows = rows
@@ -120,7 +122,7 @@ class Recorder:
             self.records["deliveries"].append(now, tally.name, node, hops, latency)
 
     def carried(self, now: int, node: NodeId, message: Carrier, interested: bool) -> None:
-        """A copy of an event has arrived."""
+        """Note that a copy of an event has arrived."""
         event = message.event
         tally = self._tallies[(event.publisher, event.epoch, event.topic, event.seq)]
         traffic = self._traffic_of(node)
@@ -134,7 +136,7 @@ class Recorder:
             self.records["relays"].append(now, tally.name, node, message.hops)
 
     def noticed(self, node: NodeId, interested: bool, notices: int = 1) -> None:
-        """A message has arrived that says that there is an event."""
+        """Note that messages have arrived that only say that an event exists."""
         self._traffic_of(node)[2 if interested else 3] += notices
 
     def _traffic_of(self, node: NodeId) -> list[int]:
@@ -155,7 +157,7 @@ class Recorder:
             sends.append(now, wire_name(kind), kind.purpose, count, self.bytes.get(kind, 0))
 
     def states(self, now: int, statuses: Iterable[Mapping[str, int]]) -> None:
-        """The status of every node that is up."""
+        """Record the statuses of all nodes that are up."""
         counts = Counter(item for status in statuses for item in status.items())
         for (name, value), nodes in sorted(counts.items()):
             self.records["states"].append(now, name, value, nodes)

@@ -1,4 +1,4 @@
-"""The record schema: every table, every column, once."""
+"""The schema of records lists every table and every column once."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ TABLES: dict[str, TableSpec] = {
     for table in (
         _table(
             "nodes",
-            "nodes coming and going",
+            "when nodes come and go",
             time_ms=TIME,
             node=NODE,
             kind=("text", "join, leave or crash"),
         ),
         _table(
             "interests",
-            "subscriptions coming and going; those a node joins with come before its join",
+            "when subscriptions begin and end; a joining node's subscriptions come before its join",
             time_ms=TIME,
             node=NODE,
             topic=("text", "the topic"),
@@ -58,7 +58,7 @@ TABLES: dict[str, TableSpec] = {
         ),
         _table(
             "links",
-            "links as each end sees them; a link is there while both ends say so",
+            "links as each end sees them; a link exists while both ends have it",
             time_ms=TIME,
             node=NODE,
             peer=("int", "the far end"),
@@ -66,7 +66,7 @@ TABLES: dict[str, TableSpec] = {
         ),
         _table(
             "publications",
-            "events published, with what became of them in total",
+            "events published, with totals of their copies and deliveries",
             time_ms=TIME,
             event=EVENT,
             topic=("text", "the topic"),
@@ -74,14 +74,14 @@ TABLES: dict[str, TableSpec] = {
             copies=("int", "copies received by nodes interested in the topic"),
             relays=("int", "copies received by nodes not interested in the topic"),
             deliveries=("int", "deliveries to subscribers"),
-            hops_sum=("int", "over the deliveries"),
-            hops_max=("int", "over the deliveries"),
-            latency_ms_sum=("int", "over the deliveries"),
-            latency_ms_max=("int", "over the deliveries"),
+            hops_sum=("int", "links crossed, summed over the deliveries"),
+            hops_max=("int", "links crossed, largest of the deliveries"),
+            latency_ms_sum=("int", "time since publication, summed over the deliveries"),
+            latency_ms_max=("int", "time since publication, largest of the deliveries"),
         ),
         _table(
             "deliveries",
-            "one row for each delivery (left empty where only counters are kept)",
+            "one row for each delivery (empty if only counters are kept)",
             time_ms=TIME,
             event=EVENT,
             node=NODE,
@@ -90,7 +90,8 @@ TABLES: dict[str, TableSpec] = {
         ),
         _table(
             "relays",
-            "one row for each copy that a node got without interest (empty with counters)",
+            "one row for each copy that a node received without interest in its topic (empty if "
+            "only counters are kept)",
             time_ms=TIME,
             event=EVENT,
             node=NODE,
@@ -107,25 +108,25 @@ TABLES: dict[str, TableSpec] = {
         ),
         _table(
             "states",
-            "what overlays say of themselves at a snapshot: how many nodes say what",
+            "the status that overlays report at a snapshot: how many nodes report each value",
             time_ms=TIME,
             state=("text", "a name from the overlay's status"),
             value=("int", "its value"),
-            nodes=("int", "how many nodes have it"),
+            nodes=("int", "how many nodes report it"),
         ),
         _table(
             "traffic",
-            "copies of events, and notices of events, that each node received in all",
+            "copies of events, and notices of events, that each node received in the whole run",
             node=NODE,
-            interesting=("int", "copies on topics of its interest"),
+            interesting=("int", "copies on topics of the node's interest"),
             uninteresting=("int", "copies on other topics"),
-            notices=("int", "notices on topics of its interest"),
+            notices=("int", "notices on topics of the node's interest"),
             uninteresting_notices=("int", "notices on other topics"),
         ),
         _table(
             "drops",
             "messages that did not arrive, by reason",
-            reason=("text", "loss, partition or down; of live nodes, queue or unreachable"),
+            reason=("text", "loss, partition or down; for live nodes, queue or unreachable"),
             count=("int", "messages"),
         ),
     )

@@ -1,4 +1,4 @@
-"""Records to files: one file for each table, as Parquet, CSV or JSON lines."""
+"""Write records to files and read them: one file for each table, as Parquet, CSV or JSON lines."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ Format = Literal["parquet", "csv", "jsonl"]
 
 
 def default_format() -> Format:
-    """Parquet where the lab install is there, else CSV."""
+    """Return `parquet` if the lab install is there, else `csv`."""
     return "parquet" if find_spec("pyarrow") else "csv"
 
 
 ABOUT = "about.jsonl"
+"""Name of the file that describes the run."""
 
 
 def write_records(
     records: Records, folder: Path, format: Format, about: Mapping[str, Any] | None = None
 ) -> None:
-    """`about` is what else is to be known of the run; plain values."""
+    """Write all tables into a folder. `about` describes the run, in plain values."""
     writer = {"parquet": _write_parquet, "csv": _write_csv, "jsonl": _write_jsonl}[format]
     if format == "parquet" and not find_spec("pyarrow"):
         raise UsageError(f"writing Parquet needs {LAB}")
@@ -41,18 +42,19 @@ def write_records(
 
 
 def has_records(folder: Path) -> bool:
-    """Is this a folder that `write_records` wrote?"""
+    """Return whether `write_records` wrote this folder."""
     return all(any(folder.glob(f"{name}.*")) for name in TABLES)
 
 
 def check_records_out(folder: Path) -> None:
-    """Raises where records cannot be written: they take the place of an earlier run's, and of
-    nothing else."""
+    """Raise a `UsageError` if records cannot be written into a folder. They may replace the
+    records of an earlier run, and nothing else."""
     check_folder(folder, _replaced(folder))
 
 
 def _replaced(folder: Path) -> set[str]:
-    """What may be there: all tables of an earlier run. One alone may be somebody's own."""
+    """Return the names of the files that may be replaced: all tables of an earlier run. A single
+    table may be a file of the user's own, and is kept."""
     if not has_records(folder):
         return set()
     ours = {f"{name}.{suffix}" for name in TABLES for suffix in get_args(Format)} | {ABOUT}
@@ -71,7 +73,7 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 
 def read_records(folder: Path) -> Records:
-    """What `write_records` wrote, in whichever format."""
+    """Read what `write_records` wrote, in any of its formats."""
     records = Records()
     for name in TABLES:
         for suffix, reader in (("csv", _read_csv), ("jsonl", _read_jsonl), ("parquet", _read_pq)):
@@ -83,7 +85,7 @@ def read_records(folder: Path) -> Records:
                     raise UsageError(f"{path} is no table of records: {error}") from None
                 break
         else:
-            raise UsageError(f"{folder} has no table '{name}'")
+            raise UsageError(f"{folder} has no table '{name}'; name a folder of records")
     return records
 
 
@@ -125,7 +127,7 @@ def _read_csv(path: Path, table: Table) -> None:
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
         if tuple(next(reader, ())) != tuple(table.spec.names):
-            raise ValueError(f"its first line is not {','.join(table.spec.names)}")
+            raise ValueError(f"its first line should be {','.join(table.spec.names)}")
         for row in reader:
             table.append(*(cast(cell) for cast, cell in zip(casts, row, strict=True)))
 
@@ -142,6 +144,6 @@ def _read_pq(path: Path, table: Table) -> None:
 
     columns = pq.read_table(path).to_pydict()
     if tuple(columns) != tuple(table.spec.names):
-        raise ValueError(f"its columns are not {','.join(table.spec.names)}")
+        raise ValueError(f"its columns should be {','.join(table.spec.names)}")
     for name, column in columns.items():
         table[name].extend(column)
