@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ["numpy", "pyspark", "pandas", "matplotlib", "pyarrow"]
+HEAVY = ["numpy", "numba", "pyspark", "pandas", "matplotlib", "pyarrow"]
 NOT_IN_A_NODE = [*HEAVY, "textual", "cryptography", "orbweaver.sim", "orbweaver.workload", "pytest"]
 A_NODE_RUNS = """
 import asyncio, sys, orbweaver
