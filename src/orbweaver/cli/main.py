@@ -18,7 +18,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "node", "pub", "sub", "status", "top", "swarm", "gather", "keys.app",
     ),
     "The lab: simulate and compare": (
-        "overlays", "simulate", "compare", "reproduce",
+        "overlays", "simulate", "compare", "design", "reproduce",
     ),
     "The lab: traces and sweeps": (
         "ingest", "sample", "synthesise", "characterise", "sweep", "sweep.replay", "measure",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Annotated, cast
 
 import msgspec
 import typer
 
+from orbweaver.cli.links import write_links
 from orbweaver.cli.metrics_table import metrics_table
 from orbweaver.cli.options import (
     SEED,
@@ -32,7 +32,7 @@ from orbweaver.cli.scenario import (
 )
 from orbweaver.cli.terminal import err, out, print_json, progress
 from orbweaver.core.errors import UsageError, nearest
-from orbweaver.records.files import check_file, whole_file
+from orbweaver.records.files import check_file
 from orbweaver.records.writers import (
     Format,
     check_records_out,
@@ -127,7 +127,7 @@ def simulate(
     with progress(f"simulating {spec.overlay}", 1000) as bar:
         run = run_scenario(spec, seed, lambda now, end: bar(1000 * now // max(1, end)))
     if links_out is not None:
-        write_links(run, links_out)
+        write_links(run.looks[-1].edges(), run.labels, links_out)
     if records_out is not None:
         write_records(run.outcome.records, records_out, format, about_run(run))
     broken = broken_claims(run)
@@ -146,13 +146,6 @@ def simulate(
             soft_wrap=True,
         )
         raise typer.Exit(1)
-
-
-def write_links(run: Run, path: Path) -> None:
-    with whole_file(path) as temporary, temporary.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("a", "b"))
-        writer.writerows((run.labels[a], run.labels[b]) for a, b in run.looks[-1].edges())
 
 
 def print_result(run: Run) -> None:
