@@ -1,14 +1,14 @@
 """The pages for operators: `/metrics`, `/status` and `/healthz` over plain HTTP; `/` lists them.
 
-The pages have no authentication, so by default they are served only on this machine. Then only
-requests that name this machine in `Host` are answered: a web page elsewhere that makes a browser
-send requests here (DNS rebinding) gets nothing.
+It has no authentication, so it binds to this machine only unless told otherwise, and then
+answers only those who call it by a name of this machine: a web page elsewhere that makes
+a browser ask here (DNS rebinding) gets nothing.
 
-Requests must not disturb the node. A request is small and has to arrive in time; few are served
-at once and the next ones wait in the kernel; and connections are accepted one at a time with a
-pause in between, so that a flood of connections costs little more than no flood.
+Whoever asks must not disturb the node. A request is small and has to arrive in time; few
+are served at once and the next ones wait in the kernel; and connections are taken one at
+a time with a pause in between, so that a flood of them costs little more than no flood.
 
-A node without these pages does not import this file, nor `prometheus_client`.
+Nodes that show no such page need not import this file, nor `prometheus_client`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,9 @@ from orbweaver.net.scrape import CONTENT_TYPE, Metrics
 from orbweaver.net.status import ADMIN_HOST, ADMIN_PORT, Status
 
 CONNECTIONS_MAX = 32
-"""Most connections that are served at once."""
 EXCHANGE_S = 5.0
-"""Seconds for a request to arrive, and again for its answer to be read."""
+"""For a request to arrive; then again for its answer to be taken."""
 ACCEPT_PAUSE_S = 0.02
-"""Seconds from one accepted connection to the next."""
 
 CONTENTS = b"""\
 An Orbweaver node. Its pages:
@@ -52,8 +50,7 @@ log = structlog.get_logger()
 
 
 class Admin:
-    """The server of the pages. `status` is called for each page; if it fails, the answer is a
-    500."""
+    """`status` is asked for each page; where it fails, the page is a 500."""
 
     def __init__(self, counters: Counters, status: Callable[[], Status]) -> None:
         self._status = status
@@ -70,7 +67,7 @@ class Admin:
         self._local = True
 
     async def start(self, host: str = ADMIN_HOST, port: int = ADMIN_PORT) -> tuple[str, int]:
-        """Listen, and return the bound address; port 0 takes a free port."""
+        """Listen; port 0 takes a free one. Gives the address that is listened on."""
         loop = asyncio.get_running_loop()
         try:
             found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -81,7 +78,7 @@ class Admin:
             )
         except (OSError, OverflowError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            reason = reason.partition(" (while attempting")[0]  # it repeats the address
+            reason = reason.partition(" (while attempting")[0]  # the address, once more
             raise UsageError(f"the admin page cannot listen on {host}:{port}: {reason}") from None
         listening.setblocking(False)
         bound = listening.getsockname()
@@ -105,7 +102,7 @@ class Admin:
             await self._slots.acquire()
             try:
                 connection, _ = await loop.sock_accept(listening)
-            except OSError as error:  # no file descriptor left, or the caller has gone
+            except OSError as error:  # no file descriptor left, or the caller is gone again
                 self._slots.release()
                 log.warning("admin page cannot accept", reason=str(error))
                 await asyncio.sleep(1)
@@ -126,7 +123,7 @@ class Admin:
             async with asyncio.timeout(EXCHANGE_S):
                 await send(connection, answer)
         except OSError:
-            pass  # the caller has gone, or is too slow
+            pass  # gone, or too slow: its own affair
 
     async def _answer(self, connection: socket.socket) -> bytes:
         try:
@@ -148,7 +145,7 @@ class Admin:
         kind, make = self._pages[request.path]
         try:
             return response(HTTPStatus.OK, kind, make())
-        except Exception:  # a page may fail, the node goes on
+        except Exception:  # a page less, not a node less
             log.exception("admin page failed", page=request.path)
             raise HttpError(HTTPStatus.INTERNAL_SERVER_ERROR) from None
 

@@ -1,4 +1,4 @@
-"""Take a reading of a node, as its status page shows it."""
+"""A reading of a node, as its status page shows it."""
 
 from __future__ import annotations
 

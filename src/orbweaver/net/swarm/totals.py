@@ -1,7 +1,7 @@
-"""Add up what a swarm has done from the reports of its members.
+"""What a swarm has done, added up from the reports of its members.
 
-Each event is owed to every subscriber of its topic except its publisher. Members publish only on
-topics to which they subscribe, so an event is owed to one node less than there are subscribers.
+Each event is owed to everybody who subscribes to its topic, but for its publisher. Members
+publish on topics of their own, so an event is owed to one less than there are subscribers.
 """
 
 from __future__ import annotations
@@ -16,16 +16,14 @@ from orbweaver.net.swarm.latencies import added, quantile
 from orbweaver.net.swarm.messages import MemberPlan, MemberReport
 
 RATE_S = 3.0
-"""Seconds over which rates are measured."""
+"""Rates are over so long."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of a swarm."""
-
     overlay: str
     nodes: int
     seconds: float
-    """How long the members published."""
+    """For which there were publications."""
     published: int
     expected: int
     delivered: int
@@ -35,13 +33,13 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     latency_ms_p99: float | None
     degree_mean: float
     cpu_mean: float
-    """Share of one core that a member used while the members published."""
+    """Share of one core, while there were publications."""
     cpu_max: float
     memory_mean: float
     memory_max: float
     trouble: dict[str, int]
     lost: dict[str, str]
-    """Members whose process ended before it was told to, and the last line of their logs."""
+    """Members that ended by themselves, and their last words."""
 
     @property
     def missing(self) -> int:
@@ -52,22 +50,20 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SwarmTotals:
-    """The sums over all members, updated with each report."""
-
     def __init__(self, plans: Sequence[MemberPlan]) -> None:
         self._subscribers = Counter(topic for plan in plans for topic in plan.topics)
         self.reports: dict[int, MemberReport] = {}
-        """The last report of each member that has reported."""
+        """The last one of each member that has reported."""
         self._begun: dict[int, float] = {}
         self._ended: dict[int, float] = {}
         self._past: deque[tuple[float, int]] = deque()
 
     def begin(self) -> None:
-        """Note that publications begin: processor time used before does not count."""
+        """Publications begin: what was used before does not count."""
         self._begun = {member: report.cpu_s for member, report in self.reports.items()}
 
     def end(self) -> None:
-        """Note that publications have ended: processor time used later does not count."""
+        """The same when they have ended."""
         self._ended = {member: report.cpu_s for member, report in self.reports.items()}
 
     @property
@@ -88,10 +84,7 @@ class SwarmTotals:
 
     @property
     def missing(self) -> int:
-        """Return how many expected deliveries are not reported, which may still be on their way.
-
-        A delivery may be reported before its publication; the difference then counts as 0.
-        """
+        """Or on their way; or reported already by who got them, and not yet by who published."""
         return max(0, self.expected - self.delivered)
 
     def links(self) -> list[int]:
@@ -107,7 +100,7 @@ class SwarmTotals:
         return total
 
     def rate(self, now: float) -> float:
-        """Return deliveries per second, over the calls of the last `RATE_S` seconds."""
+        """Deliveries a second, over the last few seconds of being asked."""
         self._past.append((now, self.delivered))
         while len(self._past) > 2 and now - self._past[1][0] > RATE_S:
             self._past.popleft()
@@ -115,7 +108,7 @@ class SwarmTotals:
         return (self.delivered - count) / (now - before) if now > before else 0.0
 
     def latency(self, share: float) -> float | None:
-        """Return the latency in seconds that this share of the deliveries does not exceed."""
+        """In seconds."""
         return quantile(added([report.latencies for report in self.reports.values()]), share)
 
     def summary(
