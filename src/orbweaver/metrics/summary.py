@@ -6,15 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from orbweaver.core.identifiers import PLACE_OF_NODE, Places
-from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import PURPOSES
-from orbweaver.metrics import rendezvous, traffic
+from orbweaver.metrics import traffic
 from orbweaver.metrics.averages import interval95, mean, plain
 from orbweaver.metrics.degree import degrees
 from orbweaver.metrics.deliveries import deliveries
 from orbweaver.metrics.similarity import link_utility, top_intersection
 from orbweaver.metrics.snapshot import Snapshot
+from orbweaver.metrics.states import per_topic
 from orbweaver.metrics.topics import TopicShape, shapes, whole_diameter
 from orbweaver.records import Records
 
@@ -107,13 +106,13 @@ def summarise(
     first_ms: int | None = None,
     tdi: int = 0,
     whole_ms: int | None = None,
-    places: Places[NodeId] = PLACE_OF_NODE,
+    lookup_hops: float = math.nan,
 ) -> dict[str, Any]:
     """Return every metric in `MEANING`, or None for a metric with nothing to measure.
 
     `overlay` is the snapshot that metrics of the graph are taken of. `first_ms` is the first
     snapshot, if there are several; a node that leaves after `whole_ms` does so because the run
-    is over. `places` are the places of the nodes on the ring.
+    is over. `lookup_hops` is measured by whoever knows how the overlay routes.
     """
     first_ms = overlay.time_ms if first_ms is None else first_ms
     last_ms = end_ms if whole_ms is None else whole_ms
@@ -142,9 +141,9 @@ def summarise(
         "burdened": traffic.burdened(records),
         "burdened_notices": traffic.burdened(records, notices=True),
         "clusters_per_topic": metrics["components"] / (metrics["topics"] or math.nan),
-        "gateways_per_topic": rendezvous.per_topic(records, overlay, "gateway_of"),
-        "relays_per_topic": rendezvous.per_topic(records, overlay, "relay_of"),
-        "lookup_hops_mean": rendezvous.lookup_hops(records, overlay, places),
+        "gateways_per_topic": per_topic(records, overlay, "gateway_of"),
+        "relays_per_topic": per_topic(records, overlay, "relay_of"),
+        "lookup_hops_mean": lookup_hops,
         "control_messages_per_join": traffic.control_messages_per_change(
             records, first_ms if churn else 0, whole_ms
         ),

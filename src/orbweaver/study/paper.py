@@ -85,7 +85,7 @@ class Paper:
     means; the rest is between it and the experiments."""
     experiments: Mapping[str, Experiment]
     claims: Mapping[str, Claim]
-    figures: Sequence[Figure]
+    figures: Sequence[Figure] = ()
     notes: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     """Scale -> claim, or something else -> what we make of it."""
     columns: Mapping[str, tuple[str, int]] = dataclasses.field(default_factory=lambda: COLUMNS)

@@ -16,6 +16,7 @@ from orbweaver.core.identifiers import PLACE_OF_NODE, places_of_run
 from orbweaver.metrics.snapshot import Snapshot
 from orbweaver.records import Records
 from orbweaver.records.writers import has_records, read_about, read_records
+from orbweaver.study.lookups import BY_PLACE
 from orbweaver.study.run import Result, Run, measure_records
 
 
@@ -71,6 +72,8 @@ def recorded(
     end_ms = about.get("end_ms") or _end_ms(records)
     whole = None if "snapshots_ms" in about else whole_ms(records, end_ms)
     times = [whole] if whole is not None else about["snapshots_ms"]
+    overlay, params = about.get("overlay", ""), about.get("params", {})
+    places = places_of_run(about["seed"]) if "seed" in about else PLACE_OF_NODE
     looks, measured = measure_records(
         records,
         times if at_ms is None else [at_ms],
@@ -78,9 +81,8 @@ def recorded(
         about.get("young_ms", 0),
         about.get("tdi", 0),
         whole,
-        places_of_run(about["seed"]) if "seed" in about else PLACE_OF_NODE,
+        places if overlay in BY_PLACE else None,
     )
-    overlay, params = about.get("overlay", ""), about.get("params", {})
     named = msgspec.json.encode([name, overlay, params], order="deterministic")
     result = Result(
         name=name,

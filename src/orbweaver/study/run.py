@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import msgspec
 
 from orbweaver import __version__
-from orbweaver.core.identifiers import PLACE_OF_NODE, Places
+from orbweaver.core.identifiers import Places
 from orbweaver.core.ids import NodeId
 from orbweaver.metrics.averages import plain
 from orbweaver.metrics.degree import degrees, histogram
@@ -20,6 +21,7 @@ from orbweaver.metrics.traffic import overhead_histogram
 from orbweaver.overlays.catalog import find
 from orbweaver.records import Records
 from orbweaver.sim.simulation import Outcome, Progress, Simulation, plainly
+from orbweaver.study.lookups import BY_PLACE, lookup_hops
 from orbweaver.workload.scenario import Scenario, StudySpec
 
 Job = tuple[Scenario, int]
@@ -93,7 +95,7 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
         outcome.end_ms,
         scenario.run.young_ms,
         scenario.run.tdi,
-        places=simulation.world.places,
+        places=simulation.world.places if scenario.overlay in BY_PLACE else None,
     )
     result = Result(
         name=scenario.name,
@@ -120,16 +122,17 @@ def measure_records(
     young_ms: int = 0,
     tdi: int = 0,
     whole_ms: int | None = None,
-    places: Places[NodeId] = PLACE_OF_NODE,
+    places: Places[NodeId] | None = None,
 ) -> tuple[list[Snapshot], dict[str, Any]]:
     """The overlay at these moments, and what a `Result` has to say of records, whichever
     host wrote them; metrics are those of the last moment. After `whole_ms` nodes are being
-    stopped; `places` are those of the nodes on the ring."""
+    stopped; `places` are those of the nodes of an overlay whose lookups go by place."""
     looks = [snapshot(records, time_ms, young_ms) for time_ms in times]
     final = looks[-1]
+    hops = math.nan if places is None else lookup_hops(final, places)
     return looks, {
         "digest": records.digest(),
-        "metrics": summarise(records, final, end_ms, young_ms, times[0], tdi, whole_ms, places),
+        "metrics": summarise(records, final, end_ms, young_ms, times[0], tdi, whole_ms, hops),
         "snapshots": [
             {"time_ms": look.time_ms, **plain(overlay_metrics(look, with_distances=False))}
             for look in looks

@@ -11,7 +11,17 @@ from pathlib import Path
 
 from orbweaver.overlays.catalog import OVERLAYS, find
 
-PARTS = ("core", "gossip", "metrics", "overlays", "records", "sim", "study/run.py", "workload")
+PARTS = (
+    "core",
+    "gossip",
+    "metrics",
+    "overlays",
+    "records",
+    "sim",
+    "study/lookups.py",
+    "study/run.py",
+    "workload",
+)
 
 
 @cache

@@ -152,7 +152,7 @@ def s11(series: BySeries) -> list[Verdict]:
 def s12(series: BySeries) -> list[Verdict]:
     verdicts = []
     for one in _labelled(series, "churn"):
-        nodes = int(one.label.split("=")[-1])
+        nodes = one.each()[0].nodes
         paper = CHURN.get(nodes, (13.0, 38.0))[0]
         cut = sum(value for at_x in one.of_snapshots("partitioned_topics") for value in at_x)
         degrees = [mean(at_x) for at_x in one.of_snapshots("degree_mean")]
@@ -170,7 +170,7 @@ def s13(series: BySeries) -> list[Verdict]:
     """All control messages are judged, since the text says no more than that it counts them."""
     verdicts = []
     for one in _labelled(series, "churn"):
-        nodes = int(one.label.split("=")[-1])
+        nodes = one.each()[0].nodes
         paper = CHURN.get(nodes, (13.0, 38.0))[1]
         for metric, which, uncounted in (
             ("control_messages_per_join", "all of them", ""),
