@@ -12,15 +12,15 @@ from orbweaver.core.errors import UsageError
 from orbweaver.metrics.averages import interval95, mean
 from orbweaver.metrics.topics import shapes
 from orbweaver.pipeline.measure import TABLES, measure, select_runs
-from orbweaver.pipeline.store import RUNS, job_key, read_runs
-from orbweaver.pipeline.sweep import run_row, sweep
+from orbweaver.pipeline.sweep import sweep
+from orbweaver.study.results import Results, made_here
 from orbweaver.study.run import Run, run_scenario
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
 SEEDS = (0, 1, 2)
 ALONE = Scenario(
     overlay="spidercast",
-    name="alone @ 60",
+    name="alone",
     workload=WorkloadSpec(nodes=60, topics=8, subscriptions_per_node="3"),
     publish=PublishSpec(per_topic=1),
     run=RunSpec(warmup_ms=1500, drain_ms=500, snapshots_ms=(200,), tdi=6),
@@ -28,7 +28,7 @@ ALONE = Scenario(
 # Random links leave topics in pieces, so that no two components are counted alike.
 POOR = Scenario(
     overlay="random",
-    name="poor @ 60",
+    name="poor",
     params={"random": 1},
     workload=WorkloadSpec(nodes=60, topics=8, subscriptions_per_node="3"),
     publish=PublishSpec(per_topic=0),
@@ -58,9 +58,9 @@ def rows(spark: SparkSession, folder: Path, name: str) -> list:
 def test_topics_are_those_of_the_snapshots(
     spark: SparkSession, measured: Path, runs: dict[tuple[str, int], Run]
 ) -> None:
-    names = {r.key: (r["name"], r.seed) for r in rows(spark, measured, "runs")}
+    names = {r.run: (r["name"], r.seed) for r in rows(spark, measured, "runs")}
     there = {
-        (*names[r.key], r.time_ms, r.topic, r.nodes, r.components, r.diameter, r.distance_sum,
+        (*names[r.run], r.time_ms, r.topic, r.nodes, r.components, r.diameter, r.distance_sum,
          r.distance_pairs)
         for r in rows(spark, measured, "topics")
     }  # fmt: skip
@@ -77,8 +77,8 @@ def test_topics_are_those_of_the_snapshots(
 def test_values_are_those_of_the_runs(
     spark: SparkSession, measured: Path, runs: dict[tuple[str, int], Run]
 ) -> None:
-    names = {r.key: (r["name"], r.seed) for r in rows(spark, measured, "runs")}
-    values = {(names[r.key], r.time_ms, r.metric): r.value for r in rows(spark, measured, "values")}
+    names = {r.run: (r["name"], r.seed) for r in rows(spark, measured, "runs")}
+    values = {(names[r.run], r.time_ms, r.metric): r.value for r in rows(spark, measured, "values")}
     for run, one in runs.items():
         last = one.looks[-1].time_ms
         for metric, value in one.result.metrics.items():
@@ -119,19 +119,15 @@ def test_a_folder_of_tables(measured: Path) -> None:
 
 
 def test_runs_of_an_overlay_that_was_changed_since_are_left_out(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     text = "from orbweaver.overlays.baselines.opt import Opt\n\nclass Mine(Opt): ...\n"
     mine = msgspec.structs.replace(POOR, overlay="edited_overlay:Mine", params={})
-    wanted = {}
+    stored = []
     for change in ("", "# another\n"):
         (tmp_path / "edited_overlay.py").write_text(text + change)
-        for scenario in (mine, POOR):
-            row = run_row(job_key(scenario, 0), msgspec.json.encode(scenario).decode(), 0)
-            assert row["ok"], row["error"]
-            wanted[scenario.overlay] = row["key"]
-            made = spark.createDataFrame([tuple(row[name] for name in RUNS.fieldNames())], RUNS)
-            made.write.mode("append").parquet(f"file:{tmp_path}/store")
-    found = select_runs(read_runs(spark, tmp_path / "store")).collect()
-    assert sorted(row.key for row in found) == sorted(wanted.values())
+        stored += made_here(run_scenario(scenario, 0).result for scenario in (mine, POOR))
+    found = select_runs(Results(stored).each())
+    assert len(found) == 2
+    assert all(one in found for one in stored[1:3])

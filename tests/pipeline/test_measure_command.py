@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from orbweaver.cli.main import make_app
 from orbweaver.core.errors import UsageError
-from orbweaver.pipeline.store import check_store, read_runs, set_damaged_aside
+from orbweaver.pipeline.measure import measure as stage
+from orbweaver.pipeline.store import check_store, set_damaged_aside
 
 SCENARIO = """
 overlay = "spidercast"
@@ -67,12 +66,12 @@ def test_a_damaged_file_is_set_aside_and_its_runs_are_run_again(
     store, measured = tmp_path / "store", tmp_path / "measured"
     asked = ["sweep", str(tmp_path / "mine.toml"), "--seeds", "0-1", "--store", str(store)]
     first = run(*asked)
-    whole = sorted(store.glob("*.parquet"))
+    whole = sorted((store / "looks").glob("*.parquet"))
     assert len(whole) == 2, "a file for each run"
     cut = whole[0]
     cut.write_bytes(cut.read_bytes()[:-100])
     with pytest.raises(UsageError, match=f"{cut.name} is damaged"):
-        read_runs(spark, store)
+        stage(spark, store, measured)
     done = CliRunner().invoke(make_app(), ["measure", str(store), "--out", str(measured), "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout.splitlines()[-1])["tables"]["runs"] == 1
@@ -87,26 +86,23 @@ def test_a_damaged_file_is_set_aside_and_its_runs_are_run_again(
     digests = [[result["digest"] for result in one["results"]] for one in (first, again)]
     assert digests[0] == digests[1]
     # Damage that does not show at the end of the file is told in one line.
-    broken = min(store.glob("*.parquet"))
+    broken = min((store / "looks").glob("*.parquet"))
     text = bytearray(broken.read_bytes())
     text[100:140] = bytes(40)
     broken.write_bytes(text)
-    done = CliRunner().invoke(make_app(), asked)
+    done = CliRunner().invoke(make_app(), ["measure", str(store), "--out", str(measured)])
     assert isinstance(done.exception, UsageError), done.exception
     assert str(done.exception).startswith(f"{broken.name} cannot be read: ")
 
 
-def test_tables_of_somebody_else_are_not_moved(tmp_path: Path) -> None:
-    for name in ("nodes.parquet", "links.parquet"):
+def test_files_of_somebody_else_are_not_moved(tmp_path: Path) -> None:
+    (tmp_path / "looks").mkdir()
+    for name in ("nodes.parquet", "looks/links.parquet"):
         (tmp_path / name).write_bytes(b"PAR1 and no more")
     assert set_damaged_aside(tmp_path) == {}
-    table = pa.table({"node": [1]})
-    pq.write_table(table, tmp_path / "part-0.parquet")
-    (tmp_path / "part-1.parquet").write_bytes(b"")
-    assert set_damaged_aside(tmp_path) == {}
-    with pytest.raises(UsageError, match="is damaged"):
+    with pytest.raises(UsageError, match=r"holds other things, 'nodes\.parquet'"):
         check_store(tmp_path)
-    assert len(list(tmp_path.iterdir())) == 4
+    assert len(list(tmp_path.rglob("*.parquet"))) == 2
 
 
 @pytest.mark.parametrize(

@@ -55,13 +55,13 @@ def test_the_values_are_those_of_each_and_over_both(
 
 def test_clusters_that_were_whole_at_different_times(spark: SparkSession, tmp_path: Path) -> None:
     for seed in (0, 1):
-        run = replace(SCENARIO.run, warmup_ms=1500 + 100 * seed)
+        run = replace(SCENARIO.run, warmup_ms=4000 + 100 * seed)
         records = run_scenario(replace(SCENARIO, run=run), seed).outcome.records
         (tmp_path / "both").mkdir(exist_ok=True)
-        write_records(records, tmp_path / "both" / f"run{seed}", "csv", ABOUT)
+        write_records(records, tmp_path / "both" / f"run{seed}", "csv", ABOUT | {"end_ms": 4600})
     measure(spark, tmp_path / "both", tmp_path / "measured")
     rows = _rows(spark, tmp_path / "measured" / "settings")
-    assert {(row["time_ms"], row["seeds"]) for row in rows} == {(1500, 2)}
+    assert {(row["time_ms"], row["seeds"]) for row in rows} == {(4000, 2)}
 
 
 def test_a_moment_of_choice(spark: SparkSession, folder: Path, tmp_path: Path) -> None:

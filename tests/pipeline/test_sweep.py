@@ -6,14 +6,16 @@ import resource
 from pathlib import Path
 
 import msgspec
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from orbweaver.core.errors import UsageError
 from orbweaver.pipeline import sweep as stage
-from orbweaver.pipeline.store import RUNS, job_key, read_runs
-from orbweaver.pipeline.sweep import bounded_memory, run_row, sweep, writing_alone
-from orbweaver.study.run import Result, run_scenario
+from orbweaver.pipeline.store import read_looks
+from orbweaver.pipeline.sweep import bounded_memory, sweep, writing_alone
+from orbweaver.study.results import Results, made_here, read_results
+from orbweaver.study.run import Result, run_id, run_scenario
 from orbweaver.workload.scenario import InterestChange, PublishSpec, RunSpec, Scenario, WorkloadSpec
 
 
@@ -56,7 +58,7 @@ def test_what_differs_in_nothing_but_its_name_is_run_once(
     ran: list[int] = []
     runner = stage._runner
     monkeypatch.setattr(
-        stage, "_runner", lambda runs, gb: ran.append(len(runs)) or runner(runs, gb)
+        stage, "_runner", lambda runs, *more: ran.append(len(runs)) or runner(runs, *more)
     )
     jobs = [(small(name), seed) for name in ("a", "b") for seed in (0, 1)]
     seen: list[tuple[int, int]] = []
@@ -79,7 +81,7 @@ def test_waves_grow_while_they_are_short(
     monkeypatch.setattr(stage, "SHORT_S", short_s)
     monkeypatch.setattr(stage, "_parallelism", lambda spark: 2)
     monkeypatch.setattr(
-        stage, "_runner", lambda runs, gb: ran.append(len(runs)) or runner(runs, gb)
+        stage, "_runner", lambda runs, *more: ran.append(len(runs)) or runner(runs, *more)
     )
     jobs = [(small("tiny", 10), seed) for seed in range(7)]
     assert len(sweep(spark, jobs, tmp_path / "store").results) == 7
@@ -95,6 +97,8 @@ def test_a_failing_run_is_told_and_the_others_go_on(spark: SparkSession, tmp_pat
     assert "there is no node 99" in failure.error
     assert failure.replay.startswith("orbweaver replay ")
     assert failure.replay.endswith("--seed 7")
+    noted = (tmp_path / "store" / "failures.jsonl").read_bytes()
+    assert msgspec.json.decode(noted, type=type(failure)) == failure
     again = sweep(spark, [(broken, 7), (small("fine"), 0)], tmp_path / "store")
     assert again.ran == 1, "what failed is tried again"
 
@@ -119,23 +123,24 @@ def test_the_bound_on_memory_ends_with_the_run() -> None:
     [{"seed": 1}, {"params": {"kg": 4}}, {"run": RunSpec(tdi=5)}],
     ids=["seed", "parameter", "observation"],
 )
-def test_a_key_names_the_run(change: dict[str, object]) -> None:
-    plain = job_key(small("x"), 0)
-    assert job_key(small("x"), 0) == plain
+def test_what_makes_another_run(change: dict[str, object]) -> None:
+    plain = run_id(small("x"), 0)
+    assert plain == run_id(small("y", params={"kg": 3}), 0), "3 is the default"
     seed = int(str(change.pop("seed", 0)))
-    assert job_key(small("x", **change), seed) != plain
+    assert run_id(small("x", **change), seed) != plain
 
 
-def test_an_overlay_of_ones_own_is_part_of_the_key(
+def test_a_changed_overlay_of_ones_own_is_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     text = "from orbweaver.overlays.baselines.opt import Opt\n\nclass Mine(Opt): ...\n"
     (tmp_path / "my_overlay.py").write_text(text)
-    scenario = small("x", overlay="my_overlay:Mine")
-    before = job_key(scenario, 0)
+    job = (small("x", overlay="my_overlay:Mine"), 0)
+    stored = Results(made_here([run_scenario(*job).result]))
+    assert stored.missing([job], any_code=False) == []
     (tmp_path / "my_overlay.py").write_text(text + "# another\n")
-    assert job_key(scenario, 0) != before
+    assert stored.missing([job], any_code=False) == [job]
 
 
 def test_two_commands_do_not_write_one_store_at_a_time(tmp_path: Path) -> None:
@@ -150,33 +155,32 @@ def test_two_commands_do_not_write_one_store_at_a_time(tmp_path: Path) -> None:
         pass
 
 
-def test_a_row_fits_the_store() -> None:
-    row = run_row("k", msgspec.json.encode(small("x")).decode(), 3)
-    assert set(row) == set(RUNS.fieldNames())
-    assert (row["key"], row["name"], row["seed"], row["ok"]) == ("k", "x", 3, True)
-    assert msgspec.json.decode(row["result"], type=Result).seed == 3
-
-
 def test_the_store_keeps_what_the_overlay_looked_like(spark: SparkSession, tmp_path: Path) -> None:
     scenario = small("x", run=RunSpec(warmup_ms=1500, drain_ms=500, snapshots_ms=(500,)))
     sweep(spark, [(scenario, 0)], tmp_path / "store")
-    (row,) = read_runs(spark, tmp_path / "store").collect()
+    stored = read_results(tmp_path / "store" / "results.jsonl").each()
+    rows = read_looks(spark, tmp_path / "store", stored).collect()
+    (file,) = (tmp_path / "store" / "looks").glob("*.parquet")
+    assert (
+        msgspec.json.decode(pq.read_schema(file).metadata[b"scenario"], type=Scenario) == scenario
+    )
     looks = run_scenario(scenario, 0).looks
     assert [look.time_ms for look in looks] == [500, 1500]
-    there = [(r.time_ms, r.node, frozenset(r.topics), list(r.peers)) for r in row.looks]
-    assert there == [
-        (look.time_ms, node, topics, look.links[node])
+    there = {(r.run, r.time_ms, r.node, frozenset(r.topics), tuple(r.peers)) for r in rows}
+    assert there == {
+        (run_id(scenario, 0), look.time_ms, node, topics, tuple(look.links[node]))
         for look in looks
         for node, topics in look.interests.items()
-    ]
+    }
 
 
 def test_a_store_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:
     other, odd = tmp_path / "st1", tmp_path / "st[12] {a}"
     for store, seeds in ((other, 2), (odd, 1)):
-        assert sweep(spark, [(small("a"), seed) for seed in range(seeds)], store).ran == seeds
-    assert read_runs(spark, odd).count() == 1
-    assert sweep(spark, [(small("a"), 0)], odd).ran == 0
+        assert sweep(spark, [(small("a", 10), seed) for seed in range(seeds)], store).ran == seeds
+    stored = read_results(odd / "results.jsonl").each()
+    assert read_looks(spark, odd, stored).count() == 10 * len(stored) == 10
+    assert sweep(spark, [(small("a", 10), 0)], odd).ran == 0
 
 
 def test_a_store_is_a_folder_of_its_own(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from orbweaver.cli.simulate import print_result
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import err, out, print_json, progress, show, table
 from orbweaver.core.errors import UsageError
-from orbweaver.study.run import Job, Result, run_scenario
+from orbweaver.study.run import Job, Result, run_id, run_scenario
 from orbweaver.workload.scenario import Scenario, load_scenario
 
 STORE = Path("out/store")
@@ -74,8 +74,8 @@ def run_sweep(jobs: list[Job], store: Path, master: str | None, memory_gb: float
     store.parent.mkdir(parents=True, exist_ok=True)
     report_damaged(set_damaged_aside(store.resolve()), "its runs are run again")
     check_store(store.resolve())  # before Spark starts, which takes a while
-    for scenario, _ in jobs:
-        scenario.fingerprint()  # a file that it names may not be there
+    for job in jobs:
+        run_id(*job)  # a file that it names may not be there, or a parameter be wrong
     spark = start_spark(master, "sweep")
     with progress("running", len(jobs), count=True) as bar, explained_failures():
         return sweep_stage(spark, jobs, store, memory_gb, done=lambda there, _: bar(there))

@@ -8,10 +8,12 @@ that one large run is as many tasks as it has topics.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -31,13 +33,14 @@ from orbweaver.metrics.summary import graph_metrics
 from orbweaver.metrics.topics import TopicShape, topic_shape
 from orbweaver.pipeline.cancel import cancelled_on_failure
 from orbweaver.pipeline.dataset import count_rows, whole_dataset, write_manifest, write_table
-from orbweaver.pipeline.store import read_runs, recorded_runs
-from orbweaver.study.recorded import holds_records
+from orbweaver.pipeline.store import LOOK, RESULTS, has_looks, is_store, look_rows, read_looks
+from orbweaver.study.recorded import holds_records, read_recorded
+from orbweaver.study.results import Stored, made_here, read_results
 from orbweaver.study.version import code_version, run_code
 
 SHAPES = StructType(
     [
-        StructField("key", StringType(), False),
+        StructField("run", StringType(), False),
         StructField("time_ms", LongType(), False),
         StructField("topic", StringType(), False),
         *(
@@ -51,7 +54,7 @@ SHAPES = StructType(
 
 VALUES = StructType(
     [
-        StructField("key", StringType(), False),
+        StructField("run", StringType(), False),
         StructField("time_ms", LongType(), False),
         StructField("metric", StringType(), False),
         StructField("value", DoubleType(), True),
@@ -74,6 +77,18 @@ SETTINGS = StructType(
 )
 """A metric over the seeds of one scenario; ci95 is half the interval, none for one seed."""
 
+RUNS = StructType(
+    [
+        StructField("run", StringType(), False),
+        StructField("code", StringType(), False),
+        StructField("name", StringType(), False),
+        StructField("fingerprint", StringType(), False),
+        StructField("seed", LongType(), False),
+        StructField("result", StringType(), False),
+    ]
+)
+"""A run by its identity; `result` is JSON of `study.run.Result`."""
+
 TABLES = ("runs", "topics", "values", "settings")
 
 
@@ -91,65 +106,67 @@ def measure(
     code: str | None = None,
     at_ms: int | None = None,
 ) -> MeasureReport:
-    """Writes a folder with the tables of `TABLES`. What is measured is a store, or records;
+    """Write a folder with the tables of `TABLES`. What is measured is a store, or records;
     `at_ms` says when these are looked at."""
     if holds_records(store):
-        runs = select_runs(recorded_runs(spark, store, at_ms))
+        recorded = {run.result.run_id: run for run in read_recorded(store, at_ms)}
+        stored = made_here(run.result for run in recorded.values())
+        rows = [row for name, run in recorded.items() for row in look_rows(name, run.looks)]
+        seen = spark.createDataFrame(rows, LOOK)
     else:
-        runs = select_runs(read_runs(spark, store), code)
+        if not is_store(store):
+            raise UsageError(f"{store} is no store of runs; 'orbweaver sweep' makes one")
+        there = [one for one in read_results(store / RESULTS).each() if has_looks(store, one)]
+        stored = select_runs(there, code)
+        seen = read_looks(spark, store, stored)
     with whole_dataset(out, TABLES) as folder, cancelled_on_failure(spark):
-        kept = write_table(runs.drop("looks"), folder, "runs")
-        looks = exploded(runs)
-        shapes = write_table(topic_shapes(looks), folder, "topics")
-        values = write_table(run_values(kept, looks, shapes), folder, "values")
-        write_table(over_seeds(kept, values), folder, "settings")
+        runs = write_table(spark.createDataFrame(run_rows(stored), RUNS), folder, "runs")
+        shapes = write_table(topic_shapes(seen), folder, "topics")
+        values = write_table(run_values(runs, seen, shapes), folder, "values")
+        write_table(over_seeds(runs, values), folder, "settings")
         counts = {name: count_rows(folder, name) for name in TABLES}
         found = MeasureReport(str(store), code or code_version(), counts)
         write_manifest(folder, {"made_by": "measure"} | dataclasses.asdict(found))
     return found
 
 
-def select_runs(rows: DataFrame, code: str | None = None) -> DataFrame:
-    """The runs of one version of the code that went well, each once; and of an overlay of
-    somebody's own, if there are runs by several versions of its file, those by the present."""
+def select_runs(every: Sequence[Stored], code: str | None = None) -> list[Stored]:
+    """Return the runs of one version of the code; and of an overlay of the user's own, if there
+    are runs by several versions of its file, those by the present."""
     wanted = code or code_version()
-    ours = F.split("code", r"\+")[0]
-    good = rows.where("ok").where((F.col("code") == wanted) | (ours == wanted))
-    if good.isEmpty():
-        there = sorted(
-            (r.code, r["count"]) for r in rows.where("ok").groupBy("code").count().collect()
-        )
-        listed = ", ".join(f"{name} ({count} runs)" for name, count in there) or "none"
+    good = [one for one in every if wanted in (one.code, one.code.partition("+")[0])]
+    if not good:
+        counts = Counter(one.code for one in every)
+        listed = ", ".join(f"{name} ({count} runs)" for name, count in sorted(counts.items()))
         raise UsageError(
-            f"no runs of code {wanted} in the store; it has those of: {listed} (--code takes them)"
+            f"no runs of code {wanted} in the store; it has those of: {listed or 'none'} "
+            "(--code takes them)"
         )
-    overlay = F.get_json_object("scenario", "$.overlay")
-    versions: dict[str, list[str]] = {}
-    for row in good.select(overlay.alias("overlay"), "code").distinct().collect():
-        versions.setdefault(row.overlay, []).append(row.code)
-    for name, codes in versions.items():
-        if len(codes) > 1:
-            good = good.where((overlay != name) | (F.col("code") == run_code(name)))
-    return good.dropDuplicates(["key"]).withColumn(
-        "fingerprint", F.get_json_object("result", "$.fingerprint")
-    )
+    versions: dict[str, set[str]] = {}
+    for one in good:
+        versions.setdefault(one.result.overlay, set()).add(one.code)
+    present = {name: run_code(name) for name, codes in versions.items() if len(codes) > 1}
+    return [one for one in good if one.code == present.get(one.result.overlay, one.code)]
 
 
-def exploded(runs: DataFrame) -> DataFrame:
-    """A row for each node at each snapshot of each run."""
-    return runs.select("key", F.explode("looks").alias("look")).select("key", "look.*")
+def run_rows(stored: Sequence[Stored]) -> list[tuple[Any, ...]]:
+    results = ((one.code, one.result) for one in stored)
+    return [
+        (r.run_id, code, r.name, r.fingerprint, r.seed, msgspec.json.encode(r).decode())
+        for code, r in results
+    ]
 
 
 def topic_shapes(looks: DataFrame) -> DataFrame:
-    by_topic = looks.select("key", "time_ms", "node", "peers", F.explode("topics").alias("topic"))
-    return by_topic.groupBy("key", "time_ms", "topic").applyInArrow(
+    by_topic = looks.select("run", "time_ms", "node", "peers", F.explode("topics").alias("topic"))
+    return by_topic.groupBy("run", "time_ms", "topic").applyInArrow(
         _grouped(_topic_shape, SHAPES), SHAPES
     )
 
 
 def run_values(runs: DataFrame, looks: DataFrame, shapes: DataFrame) -> DataFrame:
     """Metrics of the graph from its parts, the others as the run itself gave them."""
-    sizes = looks.select("key", "time_ms", F.size("peers").alias("degree"))
+    sizes = looks.select("run", "time_ms", F.size("peers").alias("degree"))
     schema = to_arrow_schema(VALUES)
 
     def metrics(key: tuple[Any, ...], nodes: pa.Table, topics: pa.Table) -> pa.Table:
@@ -157,21 +174,21 @@ def run_values(runs: DataFrame, looks: DataFrame, shapes: DataFrame) -> DataFram
         values = graph_metrics(nodes.column("degree").to_pylist(), found)
         run, time_ms = (cell.as_py() for cell in key)
         rows = [
-            {"key": run, "time_ms": time_ms, "metric": name, "value": _number(value)}
+            {"run": run, "time_ms": time_ms, "metric": name, "value": _number(value)}
             for name, value in values.items()
         ]
         return pa.Table.from_pylist(rows, schema=schema)
 
-    both = ("key", "time_ms")
+    both = ("run", "time_ms")
     of_graph = sizes.groupBy(*both).cogroup(shapes.groupBy(*both)).applyInArrow(metrics, VALUES)
     given = F.from_json(
         F.get_json_object("result", "$.metrics"), MapType(StringType(), DoubleType())
     )
-    last = looks.groupBy("key").agg(F.max("time_ms").alias("time_ms"))
+    last = looks.groupBy("run").agg(F.max("time_ms").alias("time_ms"))
     of_run = (
-        runs.select("key", F.explode(given).alias("metric", "value"))
-        .join(last, "key")
-        .join(of_graph.select("key", "metric").distinct(), ["key", "metric"], "left_anti")
+        runs.select("run", F.explode(given).alias("metric", "value"))
+        .join(last, "run")
+        .join(of_graph.select("run", "metric").distinct(), ["run", "metric"], "left_anti")
         .select(*VALUES.fieldNames())
     )
     return of_graph.unionByName(of_run)
@@ -180,9 +197,9 @@ def run_values(runs: DataFrame, looks: DataFrame, shapes: DataFrame) -> DataFram
 def over_seeds(runs: DataFrame, values: DataFrame) -> DataFrame:
     """Snapshots go together by their number: live clusters are looked at when they are whole,
     one a second later than another."""
-    named = values.dropna(subset=["value"]).join(runs.select("key", "name", "fingerprint"), "key")
-    number = F.dense_rank().over(Window.partitionBy("key").orderBy("time_ms"))
-    grouped = named.withColumn("number", number).groupBy("name", "fingerprint", "number", "metric")
+    named = values.dropna(subset=["value"]).join(runs.select("run", "name", "fingerprint"), "run")
+    number = F.dense_rank().over(Window.partitionBy("run").orderBy("time_ms"))
+    grouped = named.withColumn("number", number).groupBy("fingerprint", "number", "metric")
     return grouped.applyInArrow(_grouped(_over_seeds, SETTINGS), SETTINGS)
 
 
@@ -192,7 +209,7 @@ def _topic_shape(key: tuple[Any, ...], rows: pa.Table) -> dict[str, Any]:
     )
     run, time_ms, topic = key
     return {
-        "key": run,
+        "run": run,
         "time_ms": time_ms,
         **dataclasses.asdict(topic_shape(topic, links, sorted(links))),
     }
@@ -200,9 +217,9 @@ def _topic_shape(key: tuple[Any, ...], rows: pa.Table) -> dict[str, Any]:
 
 def _over_seeds(key: tuple[Any, ...], rows: pa.Table) -> dict[str, Any]:
     values = rows.column("value").to_pylist()
-    name, fingerprint, _, metric = key
+    fingerprint, _, metric = key
     return {
-        "name": name,
+        "name": min(rows.column("name").to_pylist()),
         "fingerprint": fingerprint,
         "time_ms": min(rows.column("time_ms").to_pylist()),
         "metric": metric,

@@ -1,9 +1,9 @@
 """Simulations as Spark tasks: one task is one (scenario, seed).
 
-Results are appended to the store wave by wave. What the store has is not run again, so a
-sweep that was interrupted goes on where it was, less one wave at most. A run that fails is
-stored with its traceback, and the others go on. Scenarios that differ in nothing but their
-names are one run.
+Each task writes what its run looked like; the results are added to the store wave by wave. What
+the store has is not run again, so a sweep that was interrupted goes on where it was, less one
+wave at most. A run that fails is noted with its traceback, and the others go on. Scenarios that
+differ in nothing but their names are one run.
 """
 
 from __future__ import annotations
@@ -15,33 +15,43 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.cancel import cancelled_on_failure
 from orbweaver.pipeline.progress import watched_tasks
 from orbweaver.pipeline.store import (
-    RUNS,
+    FAILURES,
+    RESULTS,
     Failure,
     check_store,
-    job_key,
-    look_rows,
-    stored_failures,
-    stored_results,
+    failure,
+    has_looks,
+    write_looks,
 )
-from orbweaver.study.run import Job, Result, run_scenario
-from orbweaver.study.version import code_version, run_code
-from orbweaver.workload.scenario import Scenario
+from orbweaver.records.files import whole_file
+from orbweaver.study.results import Stored, append_results, read_results
+from orbweaver.study.run import Job, Result, run_id, run_scenario
+from orbweaver.study.version import run_code
 
 MEMORY_GB = 6
 """What one task may take, unless told otherwise; beyond, it fails alone."""
 SHORT_S = 60.0
 """A wave that takes no longer is followed by one of twice as many runs."""
+
+DONE = StructType(
+    [
+        StructField("id", LongType(), False),
+        StructField("line", StringType(), False),
+        StructField("error", StringType(), False),
+    ]
+)
+"""What a task returns: which run, its line of the store, or what went wrong."""
 
 
 class Swept(msgspec.Struct, frozen=True):
@@ -67,77 +77,70 @@ def sweep(
     check_store(store)
     tell = done or (lambda there, of: None)
     with writing_alone(store):
-        keys = {job_key(*job): job for job in jobs}
-        known = stored_results(spark, store, keys)
-        missing = [key for key in keys if key not in known]
+        store.mkdir(exist_ok=True)
+        results = read_results(store / RESULTS)
+        known = results.of(jobs, any_code=False)
+        there = {one.result.run_id for one in known if has_looks(store, one)}
+        every = {run_id(*job): job for job in jobs}
         # Large runs first, so that no core is left with one at the end of a wave.
-        left = sorted(missing, key=lambda key: -keys[key][0].workload.nodes)
-        size = wave or _parallelism(spark)
-        start, there = 0, len(keys) - len(missing)
+        left = sorted(every.keys() - there, key=lambda run: (-every[run][0].workload.nodes, run))
+        failures = []
+        size, start = wave or _parallelism(spark), 0
         while start < len(left):
             began = time.monotonic()
-            chunk = left[start : start + size]
-            runs = [
-                (key, msgspec.json.encode(keys[key][0]).decode(), keys[key][1]) for key in chunk
-            ]
+            chunk = [every[run] for run in left[start : start + size]]
+            before = len(every) - len(left) + start
+
+            def moved(tasks: int, _: int, before: int = before) -> None:
+                tell(before + tasks, len(every))
+
             # A partition for each run, which the task finds by its number.
-            places = spark.range(0, len(runs), 1, len(runs))
-
-            def moved(tasks: int, _: int, there: int = there) -> None:
-                tell(there + tasks, len(keys))
-
+            places = spark.range(0, len(chunk), 1, len(chunk))
             with cancelled_on_failure(spark), watched_tasks(spark, "runs", moved):
-                rows = places.mapInArrow(_runner(runs, memory_gb), RUNS)
-                rows.write.mode("append").parquet(f"file:{store}")
-            if not any(store.glob("*.parquet")):
+                rows = places.mapInArrow(_runner(chunk, store, memory_gb), DONE).collect()
+            made = [msgspec.json.decode(row.line, type=Stored) for row in rows if row.line]
+            failures += [failure(chunk[row.id], row.error) for row in rows if row.error]
+            if not all(has_looks(store, one) for one in made):
                 raise UsageError(
                     f"the runs are at the machines that made them: {store} has to be a folder "
                     "that all of them share with this one"
                 )
+            append_results(store / RESULTS, made)
+            results.add(made)
             start += len(chunk)
-            there += len(chunk)
-            tell(there, len(keys))
+            tell(before + len(chunk), len(every))
             if not wave and time.monotonic() - began < SHORT_S:
                 size *= 2  # what is left is no larger
-        known = stored_results(spark, store, keys)
-        failures = stored_failures(spark, store, [key for key in keys if key not in known])
-        # Jobs that differ in nothing but their names are one run, with a result for each.
-        named = [(job_key(*job), job[0]) for job in jobs]
-        results = [known[key].placed(scenario) for key, scenario in named if key in known]
-        return Swept(results, failures, len(missing))
+        with whole_file(store / FAILURES) as temporary:
+            temporary.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in failures))
+        found = [one.result for one in results.of(jobs, any_code=False)]
+        return Swept(found, failures, len(left))
 
 
-def run_row(key: str, scenario_json: str, seed: int) -> dict[str, Any]:
-    """One row of the store; never raises for what the run does wrong."""
-    row: dict[str, Any] = dict.fromkeys(("name", "result", "error"), "") | {
-        "key": key,
-        "code": code_version(),
-        "seed": seed,
-        "scenario": scenario_json,
-        "ok": False,
-        "looks": [],
-    }
+def run_job(job: Job, store: Path) -> dict[str, str]:
+    """Run one job. Return its line of the store, or what went wrong; never raise for that."""
     try:
-        scenario = msgspec.json.decode(scenario_json, type=Scenario)
-        row["name"], row["code"] = scenario.name, run_code(scenario.overlay)
-        run = run_scenario(scenario, seed)
-        result = msgspec.json.encode(run.result).decode()
-        return row | {"ok": True, "result": result, "looks": look_rows(run.looks)}
+        run = run_scenario(*job)
+        one = Stored(run_code(run.result.overlay), run.result)
+        write_looks(store, one, run)
+        return {"line": msgspec.json.encode(one).decode(), "error": ""}
     except Exception:
-        return row | {"error": traceback.format_exc()}
+        return {"line": "", "error": traceback.format_exc()}
 
 
 def _runner(
-    runs: Sequence[tuple[str, str, int]], memory_gb: float
+    jobs: Sequence[Job], store: Path, memory_gb: float
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    schema = to_arrow_schema(RUNS)
+    schema = to_arrow_schema(DONE)
+    encoded = msgspec.json.encode(jobs)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        jobs = msgspec.json.decode(encoded, type=list[Job])
         for batch in batches:
             for place in batch.column("id").to_pylist():
                 with bounded_memory(memory_gb):
-                    row = run_row(*runs[place])
-                yield pa.RecordBatch.from_pylist([row], schema=schema)
+                    row = run_job(jobs[place], store)
+                yield pa.RecordBatch.from_pylist([{"id": place, **row}], schema=schema)
 
     return run
 

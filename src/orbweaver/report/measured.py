@@ -27,17 +27,12 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 def read_measured(folder: Path) -> Measured:
-    runs = _read(folder, "runs", ["key", "code", "result"])
-    keys: dict[str, str] = {}
-    results = []
-    for row in runs:
-        result = msgspec.json.decode(row["result"], type=Result)
-        keys[result.run_id] = row["key"]
-        results.append(result)
+    runs = _read(folder, "runs", ["run", "code", "result"])
+    results = [msgspec.json.decode(row["result"], type=Result) for row in runs]
     results.sort(key=lambda result: (result.name, result.fingerprint, result.seed))
     chosen: dict[str, str] = {}
     for label, one in list(gather(results).items())[:SHOWN]:
-        chosen[keys[one.results[max(one.xs)][0].run_id]] = label
+        chosen[one.results[max(one.xs)][0].run_id] = label
     return Measured(runs[0]["code"], _store(folder), results, _topics(folder, chosen))
 
 
@@ -49,16 +44,16 @@ def _store(folder: Path) -> Path:
 def _topics(folder: Path, labels: dict[str, str]) -> dict[str, list[tuple[int, int]]]:
     import pyarrow.compute as pc
 
-    columns = ["key", "time_ms", "nodes", "diameter"]
-    wanted = pc.field("key").isin(list(labels))
+    columns = ["run", "time_ms", "nodes", "diameter"]
+    wanted = pc.field("run").isin(list(labels))
     rows = _read(folder, "topics", columns, wanted)
     last: dict[str, int] = {}
     for row in rows:
-        last[row["key"]] = max(last.get(row["key"], 0), row["time_ms"])
+        last[row["run"]] = max(last.get(row["run"], 0), row["time_ms"])
     points: dict[str, list[tuple[int, int]]] = {label: [] for label in labels.values()}
     for row in rows:
-        if row["time_ms"] == last[row["key"]]:
-            points[labels[row["key"]]].append((row["nodes"], row["diameter"]))
+        if row["time_ms"] == last[row["run"]]:
+            points[labels[row["run"]]].append((row["nodes"], row["diameter"]))
     return {label: sorted(pairs) for label, pairs in points.items()}
 
 

@@ -27,8 +27,9 @@ class Recorded:
 
 
 def read_recorded(folder: Path, at_ms: int | None = None) -> list[Recorded]:
-    """The run whose records are in a folder, or those in the folders in it, which then count
-    as repetitions of each other where they are of one overlay with the same parameters."""
+    """Read the run whose records are in a folder, or those in the folders in it. Simulations
+    are the runs that they were. Clusters count as repetitions of each other where they are of
+    one overlay with the same parameters."""
     name = folder.resolve().name
     return [
         recorded(read_records(f), read_about(f), name, number, at_ms)
@@ -43,6 +44,7 @@ def about_run(run: Run) -> dict[str, Any]:
         "overlay": run.result.overlay,
         "params": run.result.params,
         "seed": run.result.seed,
+        "fingerprint": run.result.fingerprint,
         "end_ms": run.outcome.end_ms,
         "snapshots_ms": [look.time_ms for look in run.looks],
         "young_ms": run.scenario.run.young_ms,
@@ -84,17 +86,18 @@ def recorded(
         places if overlay in BY_PLACE else None,
     )
     named = msgspec.json.encode([name, overlay, params], order="deterministic")
+    fingerprint = about.get("fingerprint", "")
     result = Result(
         name=name,
         overlay=overlay,
         params=params,
         nodes=len(set(records["nodes"]["node"])),
         topics=len(set(records["interests"]["topic"])),
-        seed=number,
+        seed=about["seed"] if fingerprint else number,
         wall_seconds=end_ms / 1000,
         events=0,
         complete=True,
-        fingerprint=blake2b(named, digest_size=16).hexdigest(),
+        fingerprint=fingerprint or blake2b(named, digest_size=16).hexdigest(),
         version=__version__,
         **measured,
     )
