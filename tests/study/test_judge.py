@@ -95,3 +95,11 @@ def test_what_cannot_be_judged_is_told_before_anything_runs(
 ) -> None:
     with pytest.raises(UsageError, match=complaint):
         reproduce(TINY, lambda jobs: pytest.fail("ran"), **asked)  # type: ignore[arg-type]
+
+
+def test_nothing_is_judged_where_a_run_failed() -> None:
+    def first_alone(jobs: Sequence[Job]) -> list[Result]:
+        return [run_scenario(*jobs[0]).result]
+
+    with pytest.raises(UsageError, match=r"result, so .*: links of opt @ 12 seed 0, links of r"):
+        reproduce(TINY, first_alone, seeds=(0,))

@@ -43,6 +43,7 @@ def test_what_is_kept_need_not_be_run_again(kept: Results) -> None:
     assert kept.missing([(SMALL, 0), (TWIN, 0)]) == []
     wanted = [(SMALL, 1), (LARGER, 0)]
     assert kept.missing([(SMALL, 0), *wanted]) == wanted
+    assert Results().missing([(SMALL, 0), (TWIN, 0)]) == [(TWIN, 0)], "they are one run"
 
 
 def test_a_default_may_be_typed_or_not(kept: Results) -> None:

@@ -79,7 +79,7 @@ def reproduce(
     traced = any(chosen.claims[claim].traced for claim in needed)
     left = [claim for claim in chosen.claims if asked is None and claim not in needed]
     if left:
-        err.print(f"{', '.join(left)} need real traces: --traces DIR; they are left out")
+        err.print(f"{', '.join(left)} need real traces: --traces DIR; left out", soft_wrap=True)
     for path in filter(None, (out_file, markdown, results)):
         check_file(path)
     known = read_results(results) if results is not None else Results()

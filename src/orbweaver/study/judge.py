@@ -114,6 +114,9 @@ def reproduce(
     results = Results() if known is None else known
     if missing := results.missing(jobs):
         results.add(made_here(run(missing)))
+        if left := results.missing(missing):
+            named = ", ".join(f"{scenario.name} seed {seed}" for scenario, seed in left)
+            raise UsageError(f"these runs have no result, so that no claim is judged: {named}")
     return judge(paper, chosen, scale, results.of(jobs))
 
 

@@ -47,14 +47,15 @@ class Results:
             self._stored.setdefault(one.result.run_id, {}).setdefault(one.code, one)
 
     def missing(self, jobs: Iterable[Job], any_code: bool = True) -> list[Job]:
-        """Return the jobs that have no result here. Without `any_code`, results by other code
-        than this do not count."""
-        return [job for job in jobs if self._find(job, any_code) is None]
+        """Return the jobs that have no result here, each run once. Without `any_code`, results
+        by other code than this do not count."""
+        runs = {run_id(*job): job for job in jobs}
+        return [job for run, job in runs.items() if self._find(run, job, any_code) is None]
 
     def of(self, jobs: Iterable[Job], any_code: bool = True) -> list[Stored]:
         """Return the results of the jobs that have one, in their order, each under the name and
         in the study of its job's scenario."""
-        found = ((job[0], self._find(job, any_code)) for job in jobs)
+        found = ((job[0], self._find(run_id(*job), job, any_code)) for job in jobs)
         return [Stored(one.code, one.result.placed(s)) for s, one in found if one is not None]
 
     def each(self) -> list[Stored]:
@@ -65,14 +66,11 @@ class Results:
         with whole_file(path) as temporary:
             temporary.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in lines))
 
-    def _find(self, job: Job, any_code: bool) -> Stored | None:
-        by_code = self._stored.get(run_id(*job), {})
-        # The first of several versions.
-        return (
-            next(iter(by_code.values()), None)
-            if any_code
-            else by_code.get(run_code(job[0].overlay))
-        )
+    def _find(self, run: str, job: Job, any_code: bool) -> Stored | None:
+        by_code = self._stored.get(run, {})
+        if any_code:
+            return next(iter(by_code.values()), None)  # the first of several versions
+        return by_code.get(run_code(job[0].overlay))
 
 
 def made_here(results: Iterable[Result]) -> list[Stored]:
