@@ -20,7 +20,7 @@ from orbweaver.core.messages import Event, Message, Purpose
 from orbweaver.core.overlay import Claims, Context, Overlay, Timer
 from orbweaver.core.params import Params
 from orbweaver.core.topics import Interest
-from orbweaver.gossip.dissemination import Dissemination
+from orbweaver.gossip.plumtree import Plumtree
 
 
 class CliqueParams(Params, frozen=True):
@@ -42,14 +42,14 @@ class Clique(Overlay):
     summary: ClassVar[str] = "everybody links to everybody who shares a topic"
     Params = CliqueParams
     params: CliqueParams
-    messages = Dissemination.messages + (Hello, Bye)
+    messages = Plumtree.messages + (Hello, Bye)
 
     def __init__(self, context: Context, params: CliqueParams) -> None:
         super().__init__(context, params)
         self._topics: dict[Topic, None] = {}
         self._heard: dict[NodeId, int] = {}  # who is known, and when it last said hello
         self._peers: dict[NodeId, Interest] = {}
-        self._events = Dissemination(context, self._peers)
+        self._events = Plumtree(context, self._peers)
 
     @classmethod
     def claims(cls, params: CliqueParams) -> Claims:
@@ -96,7 +96,7 @@ class Clique(Overlay):
             self.on_hello(sender, message)
         elif isinstance(message, Bye):
             self.lost(sender)
-        elif isinstance(message, Dissemination.messages):
+        elif isinstance(message, Plumtree.messages):
             self._events.receive(sender, message)
         else:
             raise ProtocolError(f"clique does not know {type(message).__name__}")

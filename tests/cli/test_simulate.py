@@ -290,7 +290,7 @@ def test_a_run_stopped_by_its_limit_says_so() -> None:
 
 BREAKING = """
 from orbweaver.core.overlay import Claims
-from orbweaver.overlays.baselines.rvr import Rvr
+from orbweaver.overlays.vitis.rvr import Rvr
 from orbweaver.overlays.spidercast import SpiderCast
 
 class Loud(Rvr):
@@ -341,7 +341,7 @@ def test_an_overlay_that_breaks_its_claims_is_named(
 def test_an_interrupt_leaves_no_files(here: Path) -> None:
     Path("marked.py").write_text(
         "from pathlib import Path\n"
-        "from orbweaver.overlays.baselines.counted import RandomLinks\n"
+        "from orbweaver.overlays.spidercast.baselines import RandomLinks\n"
         "class Marked(RandomLinks):\n"
         "    name = 'marked'\n"
         "    def wake(self, timer):\n"

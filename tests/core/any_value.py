@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from hypothesis import strategies as st
@@ -37,6 +37,8 @@ def values_of(
         return leaves[hint]
     if (base := getattr(hint, "__supertype__", None)) is not None:
         return values_of(base, leaves)
+    if isinstance(hint, TypeVar):  # of a generic message that names no richer descriptor
+        return values_of(hint.__bound__, leaves)
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _within(values_of(arguments[0], leaves), arguments[0], arguments[1:])

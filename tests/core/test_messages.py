@@ -9,10 +9,9 @@ from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import INTEREST_BYTES_MAX, PURPOSES, Carrier, Codec, Event, Seal
 from orbweaver.core.topics import TopicTable
-from orbweaver.gossip.dissemination import Prune, Push
-from orbweaver.gossip.maintenance import Leave, Redirect
-from orbweaver.gossip.tasked_mesh import Heartbeat
+from orbweaver.gossip.plumtree.messages import Prune, Push
 from orbweaver.overlays.catalog import OVERLAYS
+from orbweaver.overlays.spidercast.messages import Heartbeat, Leave, Redirect
 from tests.core.any_value import SEALS, TABLE, values_of
 
 CASES = [

@@ -10,28 +10,39 @@ from pathlib import Path
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Codec, Event, Message
 from orbweaver.core.topics import TopicTable
-from orbweaver.gossip.announcing import Announce, Sign
-from orbweaver.gossip.cyclon import Shuffle, ShuffleReply
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.gossip.dissemination import Gone, Graft, Prune, Push
-from orbweaver.gossip.flood import Notice, Pull, Pulled
-from orbweaver.gossip.maintenance import (
+from orbweaver.gossip.messages import (
+    Beside,
+    Exchange,
+    ExchangeReply,
+    News,
+    NewsReply,
+    Notice,
+    Pull,
+    Pulled,
+    Relay,
+    Shuffle,
+    ShuffleReply,
+    Unrelay,
+)
+from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Newest, Prune, Push
+from orbweaver.overlays.catalog import OVERLAYS, find
+from orbweaver.overlays.spidercast.messages import (
+    Closer,
     Connect,
     ConnectOk,
     Disconnect,
     DisconnectOk,
+    Follow,
+    Followed,
+    Heartbeat,
     Leave,
     Redirect,
+    RingHeartbeat,
+    RingLeave,
     TaskState,
 )
-from orbweaver.gossip.newscast import News, NewsReply
-from orbweaver.gossip.profiles import Goodbye, Profile, Proposal
-from orbweaver.gossip.relays import Relay, Unrelay
-from orbweaver.gossip.rendezvous import Beside
-from orbweaver.gossip.tasked_mesh import Heartbeat
-from orbweaver.gossip.tman import Exchange, ExchangeReply
-from orbweaver.overlays.baselines.ring import Closer, Follow, Followed, RingHeartbeat, RingLeave
-from orbweaver.overlays.catalog import OVERLAYS, find
+from orbweaver.overlays.vitis.messages import Goodbye, Profile, Proposal
 from orbweaver.sim.simulation import simulate
 from orbweaver.workload.scenario import ChurnSpec, PublishSpec, RunSpec, Scenario, WorkloadSpec
 
@@ -59,7 +70,7 @@ def samples() -> list[Message]:
         Shuffle((entry,), (4,)),
         ShuffleReply((entry, entry), (4, 5)),
         Push(event, 2, 15),
-        Announce((Sign(stream, 3, 15),)),
+        IHave((Newest(stream, 3, 15),)),
         Graft(stream, (1, 2), 5000),
         Gone(stream, 2),
         Prune("a/b"),

@@ -12,6 +12,7 @@ from orbweaver.core.messages import Carrier, Event, Message
 from orbweaver.core.overlay import Context, Timer
 from orbweaver.core.seeds import generator, sample
 from orbweaver.core.topics import Interest, TopicTable
+from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.views import ScannedView
 
 
@@ -141,3 +142,12 @@ class Pump:
             self.nodes[n][2](timer)
             self.settle()
         self.clock.now = until_ms
+
+
+def own_interest(table: TopicTable, topics: Iterable[str], me: int = 0) -> OwnInterest:
+    """The interest of a node that has subscribed to these topics."""
+    interest = OwnInterest(NodeId(me), table)
+    for topic in topics:
+        interest.subscribe(topic, 0)
+    interest.start(0)
+    return interest

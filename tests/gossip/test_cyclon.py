@@ -3,19 +3,20 @@ from collections import Counter
 import pytest
 
 from orbweaver.core.topics import NOTHING, TopicTable
-from orbweaver.gossip.cyclon import Cyclon, Shuffle, ShuffleReply
+from orbweaver.gossip.cyclon import Cyclon
 from orbweaver.gossip.descriptor import Descriptor
-from tests.gossip.fake_outbox import Clock, FakeOutbox, Pump, make_context
+from orbweaver.gossip.messages import Shuffle, ShuffleReply
+from tests.gossip.fake_outbox import Clock, FakeOutbox, Pump, make_context, own_interest
 
 TABLE = TopicTable("abc")
 A, B = TABLE.interest("a"), TABLE.interest("b")
 
 
-def make(me=0, view_size=4, shuffle_size=3, outbox=None, describe=None):
+def make(me=0, view_size=4, shuffle_size=3, outbox=None, interest=None):
     outbox = outbox or FakeOutbox()
-    describe = describe or (lambda: Descriptor(me, A, 1))
+    interest = interest or own_interest(TABLE, "a", me)
     context = make_context(me, outbox, TABLE)
-    return Cyclon(context, describe, view_size, shuffle_size, period_ms=100), outbox
+    return Cyclon(context, interest, view_size, shuffle_size, period_ms=100), outbox
 
 
 def known(cyclon):
@@ -39,7 +40,7 @@ def test_it_starts_by_asking_its_contacts_and_cycles_from_a_random_phase():
     cyclon.start([1, 0, 2])
     assert known(cyclon) == {1, 2}
     assert cyclon.interest_of(1) == NOTHING
-    assert outbox.take() == [(n, Shuffle((Descriptor(0, A, 1),), (0,))) for n in (1, 2)]
+    assert outbox.take() == [(n, Shuffle((Descriptor(0, A, 0),), (0,))) for n in (1, 2)]
     assert 1 <= outbox.timers[Cyclon.TIMER] <= 100
 
 
@@ -56,7 +57,7 @@ def test_a_cycle_takes_out_the_oldest_and_sends_it_a_fresh_self_among_random_oth
     [(partner, message)] = outbox.take()
     assert partner == 3
     assert known(cyclon) == {1, 2}
-    assert message.entries[0] == Descriptor(0, A, 1)
+    assert message.entries[0] == Descriptor(0, A, 0)
     assert {e.node for e in message.entries[1:]} == {1, 2}
     assert message.ages == (0, 1, 1)
     assert outbox.timers[Cyclon.TIMER] == 100
@@ -167,19 +168,15 @@ class Network:
 
     def __init__(self, size, view_size, shuffle_size):
         self.pump = Pump(Clock())
-        self.interests = dict.fromkeys(range(size), A)
-        self.versions = dict.fromkeys(range(size), 0)
+        self.interests = {n: own_interest(TABLE, "a", n) for n in range(size)}
         self.nodes = {}
         for n in range(size):
             outbox = FakeOutbox(self.pump.clock)
-            cyclon, _ = make(n, view_size, shuffle_size, outbox, lambda n=n: self.describe(n))
+            cyclon, _ = make(n, view_size, shuffle_size, outbox, self.interests[n])
             self.nodes[n] = cyclon
             self.pump.nodes[n] = (outbox, self.receiver(cyclon), lambda _, c=cyclon: c.wake())
         for n, cyclon in self.nodes.items():
             cyclon.start([(n - 1) % size])
-
-    def describe(self, n):
-        return Descriptor(n, self.interests[n], self.versions[n])
 
     @staticmethod
     def receiver(cyclon):
@@ -222,8 +219,10 @@ def test_dead_nodes_vanish_from_all_views(view_size):
 def test_a_change_of_interest_reaches_every_view():
     network = Network(size=30, view_size=8, shuffle_size=4)
     network.pump.run(until_ms=100 * 30)
-    network.interests[5] = B
-    network.versions[5] = 1
+    changed = network.interests[5]
+    changed.unsubscribe("a")
+    changed.subscribe("b", 0)
+    changed.renew()
     network.pump.run(until_ms=100 * 80)
     seen = [c.interest_of(5) for c in network.nodes.values() if 5 in known(c)]
     assert seen

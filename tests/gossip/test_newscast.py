@@ -1,4 +1,4 @@
-"""Newscast: views fill, stay random, and forget who has gone."""
+"""Newscast: views fill, stay random, and forget the nodes that have gone."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections import Counter
 from orbweaver.core.ids import NodeId
 from orbweaver.core.topics import TopicTable
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.gossip.newscast import News, Newscast, NewsReply
-from tests.gossip.fake_outbox import Clock, FakeOutbox, Pump, make_context
+from orbweaver.gossip.messages import News, NewsReply
+from orbweaver.gossip.newscast import Newscast
+from tests.gossip.fake_outbox import Clock, FakeOutbox, Pump, make_context, own_interest
 
 TOPICS = TopicTable(["a", "b"])
 HANDLERS = {News: Newscast.on_news, NewsReply: Newscast.on_news_reply}
@@ -28,7 +29,7 @@ def sampled(part: Newscast) -> list[Descriptor]:
 
 def lone(view_size: int = 3) -> tuple[Newscast, FakeOutbox]:
     outbox = FakeOutbox()
-    return Newscast(make_context(0, outbox, TOPICS), lambda: entry(0), view_size), outbox
+    return Newscast(make_context(0, outbox, TOPICS), own_interest(TOPICS, "a"), view_size), outbox
 
 
 class Net:
@@ -38,7 +39,7 @@ class Net:
         for n in range(size):
             outbox = FakeOutbox(self.pump.clock)
             context = make_context(n, outbox, TOPICS)
-            part = Newscast(context, lambda n=n: entry(n), view_size)
+            part = Newscast(context, own_interest(TOPICS, "a", n), view_size)
             self.nodes[n] = part
             self.pump.nodes[n] = (
                 outbox,
@@ -57,16 +58,16 @@ class Net:
                 self.pump.settle()
 
 
-def test_views_fill_and_everybody_is_known_to_some() -> None:
+def test_views_fill_and_each_node_is_known_to_some() -> None:
     net = Net(60, 10)
     net.cycles(15)
     known = Counter(e.node for part in net.nodes.values() for e in sampled(part))
     assert all(len(sampled(part)) == 10 for part in net.nodes.values())
     assert len(known) == 60
-    assert max(known.values()) < 45, "nobody is known to nearly all"
+    assert max(known.values()) < 45, "no node is known to nearly all"
 
 
-def test_who_has_gone_is_forgotten() -> None:
+def test_nodes_that_have_gone_are_forgotten() -> None:
     net = Net(40, 10)
     net.cycles(10)
     for gone in range(10):
@@ -132,7 +133,7 @@ def test_contacts_that_never_answer_do_not_pile_up() -> None:
     assert part.contacts() == [7, 8]
 
 
-def test_who_is_forgotten_is_gone_from_both_halves_of_the_view() -> None:
+def test_a_forgotten_node_is_gone_from_both_halves_of_the_view() -> None:
     part, _ = lone()
     hear(part, (entry(1), 5), (entry(2), 6))
     part.forget(NodeId(1))

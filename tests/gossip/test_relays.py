@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.topics import TopicTable
-from orbweaver.gossip.relays import PERIODS_MAX, Relay, Relays, Unrelay
+from orbweaver.gossip.messages import Relay, Unrelay
+from orbweaver.gossip.relays import PERIODS_MAX, Relays
 from tests.gossip.fake_outbox import FakeOutbox, make_context
 
 PERIOD = 1000

@@ -7,7 +7,7 @@ import pytest
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Event
-from orbweaver.gossip.dissemination import Push
+from orbweaver.gossip.plumtree.messages import Push
 from orbweaver.metrics.deliveries import DeliveryMetrics, deliveries
 from orbweaver.records import Recorder
 

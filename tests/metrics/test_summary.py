@@ -7,10 +7,10 @@ import pytest
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import PURPOSES, Event
-from orbweaver.gossip.dissemination import Push
-from orbweaver.gossip.maintenance import Connect
+from orbweaver.gossip.plumtree.messages import Push
 from orbweaver.metrics.snapshot import from_graph, snapshot
 from orbweaver.metrics.summary import MEANING, overlay_metrics, summarise
+from orbweaver.overlays.spidercast.messages import Connect
 from orbweaver.records import Recorder, Records
 
 

@@ -6,9 +6,8 @@ import pytest
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Event
-from orbweaver.gossip.cyclon import Shuffle
-from orbweaver.gossip.dissemination import Push
-from orbweaver.gossip.maintenance import Connect, Disconnect, DisconnectOk, Leave
+from orbweaver.gossip.messages import Shuffle
+from orbweaver.gossip.plumtree.messages import Push
 from orbweaver.metrics.traffic import (
     burdened,
     control_messages_per_change,
@@ -19,6 +18,7 @@ from orbweaver.metrics.traffic import (
     sent_bytes,
     traffic_overhead,
 )
+from orbweaver.overlays.spidercast.messages import Connect, Disconnect, DisconnectOk, Leave
 from orbweaver.records import Recorder, Records
 
 

@@ -20,7 +20,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 try:
     import atheris
@@ -201,6 +201,8 @@ def make(source: Any, hint: Any, table: TopicTable) -> Any:
         return Seal(source.ConsumeBytes(4))
     if hint is type(None):
         return None
+    if isinstance(hint, TypeVar):
+        return make(source, hint.__bound__, table)
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return make(source, arguments[0], table)

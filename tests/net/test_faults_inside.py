@@ -11,11 +11,11 @@ import pytest
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.topics import NOTHING
-from orbweaver.gossip.cyclon import Shuffle
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.gossip.maintenance import Leave
+from orbweaver.gossip.messages import Shuffle
 from orbweaver.net import host as host_module
 from orbweaver.net.node import NetworkNode
+from orbweaver.overlays.spidercast.messages import Leave
 from tests.net.arena import arena
 from tests.net.live import make_node, until
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.messages import Codec
 from orbweaver.core.topics import TopicTable
-from orbweaver.gossip.dissemination import Gone, Prune
+from orbweaver.gossip.plumtree.messages import Gone, Prune
 from orbweaver.net.frames import (
     CONTROL,
     MESSAGES,

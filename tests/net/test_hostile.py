@@ -13,17 +13,20 @@ from hypothesis import strategies as st
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Event, Message, Seal
 from orbweaver.core.topics import Interest, TopicTable
-from orbweaver.gossip.cyclon import Shuffle
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.gossip.maintenance import Connect, ConnectOk, Disconnect, Redirect
-from orbweaver.gossip.profiles import Profile, Proposal
-from orbweaver.gossip.relays import Relay
-from orbweaver.gossip.tasked_mesh import Heartbeat
-from orbweaver.gossip.tman import Exchange
+from orbweaver.gossip.messages import Exchange, Relay, Shuffle
 from orbweaver.net import peers
 from orbweaver.net.connection import STRIKES_MAX
 from orbweaver.net.frames import CONTROL, MESSAGES, Ping, Pong
 from orbweaver.overlays.catalog import OVERLAYS
+from orbweaver.overlays.spidercast.messages import (
+    Connect,
+    ConnectOk,
+    Disconnect,
+    Heartbeat,
+    Redirect,
+)
+from orbweaver.overlays.vitis.messages import Profile, Proposal
 from tests.core.any_value import LEAVES, values_of
 from tests.net.arena import MB, Growth, arena
 from tests.net.hostile import Attacker
@@ -280,7 +283,7 @@ def test_proposals_and_relay_requests_for_thousands_of_topics() -> None:
             assert growth.bytes < 40 * MB
             overlay: Any = ring.victim.host.overlay
             assert len(overlay.relays.branches) <= 8200
-            assert len(overlay.peers[attacker.me].proposals) <= 1
+            assert len(overlay.table.peers[attacker.me].proposals) <= 1
             await attacker.close()
             await until(lambda: len(overlay.relays.branches) < 10)
 

@@ -11,18 +11,16 @@ import msgspec
 import pytest
 
 from orbweaver.core.ids import NodeId
-from orbweaver.gossip.cyclon import Shuffle
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.gossip.maintenance import Connect, Redirect
-from orbweaver.gossip.newscast import News
-from orbweaver.gossip.profiles import Profile
-from orbweaver.gossip.tman import Exchange
+from orbweaver.gossip.messages import Exchange, News, Shuffle
 from orbweaver.net.cards import Card, make_card
 from orbweaver.net.connection import STRIKES_MAX
 from orbweaver.net.datagrams import Letter
 from orbweaver.net.doubts import ADDRESS
 from orbweaver.net.frames import Cards, Hello, Proof
 from orbweaver.net.identity import Identity
+from orbweaver.overlays.spidercast.messages import Connect, Redirect
+from orbweaver.overlays.vitis.messages import Profile
 from tests.net.arena import MB, Arena, Growth, arena
 from tests.net.hostile import Attacker, Trap
 from tests.net.live import until

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from orbweaver.gossip.dissemination import Push
+from orbweaver.gossip.plumtree.messages import Push
 from orbweaver.net import peers
 from orbweaver.net.authority import equip, make_authority
 from orbweaver.net.cards import make_card

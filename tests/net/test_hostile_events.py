@@ -11,9 +11,10 @@ import pytest
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Event
-from orbweaver.gossip import flood
-from orbweaver.gossip.dissemination import Dissemination, Push
-from orbweaver.gossip.flood import Notice, Pulled
+from orbweaver.gossip import notices
+from orbweaver.gossip.messages import Notice, Pulled
+from orbweaver.gossip.plumtree.messages import Push
+from orbweaver.gossip.plumtree.plumtree import Plumtree
 from orbweaver.net.answers import ASK_S_MIN
 from orbweaver.net.connection import KEPT_SEALS_MAX, STRIKES_MAX
 from orbweaver.net.frames import Answer, Ask, Hello, Ping, Pong, Position, Seals, Sums, WantedTopic
@@ -268,9 +269,9 @@ def test_nothing_is_given_out_twice_however_many_streams_are_begun(
     overlay: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every memory of what was seen is pushed out by streams with epochs of their own."""
-    monkeypatch.setattr(Dissemination, "STREAMS_MAX", 50)
-    monkeypatch.setattr(flood, "STREAMS_MAX", 50)
-    monkeypatch.setattr(flood, "KNOWN_MAX", 50)
+    monkeypatch.setattr(Plumtree, "STREAMS_MAX", 50)
+    monkeypatch.setattr(notices, "STREAMS_MAX", 50)
+    monkeypatch.setattr(notices, "KNOWN_MAX", 50)
 
     async def scenario() -> None:
         async with arena(overlay, window_events=20) as ring:

@@ -11,18 +11,13 @@ import pytest
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Message
-from orbweaver.gossip.announcing import Announce, Sign
-from orbweaver.gossip.cyclon import Shuffle
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.gossip.dissemination import Gone, Graft, Prune, Push
-from orbweaver.gossip.flood import Notice, Pull, Pulled
-from orbweaver.gossip.maintenance import Connect, Redirect
-from orbweaver.gossip.newscast import News
-from orbweaver.gossip.profiles import Profile
-from orbweaver.gossip.tasked_mesh import Heartbeat
-from orbweaver.gossip.tman import Exchange
+from orbweaver.gossip.messages import Exchange, News, Notice, Pull, Pulled, Shuffle
+from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Newest, Prune, Push
 from orbweaver.net.frames import Ping, Seals, control_frame, messages_header
 from orbweaver.net.outqueue import UPKEEP_MAX
+from orbweaver.overlays.spidercast.messages import Connect, Heartbeat, Redirect
+from orbweaver.overlays.vitis.messages import Profile
 from tests.net.arena import MB, Arena, Growth, arena
 from tests.net.hostile import Attacker, make_seal, name_seal
 from tests.net.live import until
@@ -102,7 +97,7 @@ def repair(attacker: Attacker, kind: str, victim: NodeId) -> Iterator[list[Messa
     for n in itertools.count():
         streams = [(NodeId(n), 1000 * n + k, "news") for k in range(200)]
         if kind == "announcements":
-            yield [Announce(tuple(Sign(stream, 1000, 0) for stream in streams))]
+            yield [IHave(tuple(Newest(stream, 1000, 0) for stream in streams))]
         elif kind == "prunes":
             yield [Prune(f"topic {n} {k}") for k in range(500)]
         elif kind == "grafts":
@@ -223,5 +218,5 @@ def _sign_of_life(attacker: Attacker, ring: Arena, alive: bool) -> list[Message]
     """It wants to stay a neighbour, and where events have to be asked for, asks for them."""
     if attacker.overlay == "spidercast":
         return [Heartbeat((), None)] * alive
-    known = ring.victim.host.overlay.flood._known  # type: ignore[attr-defined]
+    known = ring.victim.host.overlay.notices._known  # type: ignore[attr-defined]
     return [*[Profile(True, None, ())] * alive, *map(Pull, list(known)[-5:])]

@@ -6,16 +6,14 @@ import msgspec
 import pytest
 
 from orbweaver.core.ids import NodeId
-from orbweaver.core.messages import Event, Message
-from orbweaver.core.topics import NOTHING
-from orbweaver.gossip.announcing import Announce, Sign
-from orbweaver.gossip.cyclon import Shuffle
+from orbweaver.core.messages import Codec, Event, Message
+from orbweaver.core.topics import NOTHING, TopicTable
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.gossip.dissemination import Graft, Prune, Push
-from orbweaver.gossip.flood import Notice
-from orbweaver.gossip.maintenance import Redirect
-from orbweaver.gossip.profiles import Profile, Proposal
+from orbweaver.gossip.messages import News, Notice, Shuffle
+from orbweaver.gossip.plumtree.messages import Graft, IHave, Newest, Prune, Push
 from orbweaver.net.naming import finder
+from orbweaver.overlays.spidercast.messages import Redirect
+from orbweaver.overlays.vitis.messages import Profile, Proposal
 
 
 class Nested(msgspec.Struct, frozen=True):
@@ -68,9 +66,25 @@ def test_messages_of_overlays(message, found):
         Push(Event("t", NodeId(1), 0, 0), 1, 0),
         Notice((NodeId(1), 0, "t", 0)),
         Graft((NodeId(1), 0, "t"), (0,), 10),
-        Announce((Sign((NodeId(1), 0, "t"), 0, 0),)),
+        IHave((Newest((NodeId(1), 0, "t"), 0, 0),)),
     ],
     ids=lambda message: type(message).__name__,
 )
 def test_a_publisher_need_not_be_reached(message):
     assert names(message) == []
+
+
+class PlacedDescriptor(Descriptor, frozen=True):
+    place: int
+    beside: NodeId
+
+
+def test_ids_of_richer_descriptors_are_found_and_survive_the_codec():
+    table = TopicTable(["a"])
+    codec = Codec([Shuffle[PlacedDescriptor], News[Descriptor]], table)
+    entry = PlacedDescriptor(NodeId(1), table.interest(["a"]), 2, 77, NodeId(3))
+    message = codec.decode(codec.encode(Shuffle((entry,), (4,))))
+    assert message == Shuffle((entry,), (4,))
+    assert names(message) == [1, 3]
+    plain = Descriptor(NodeId(1), table.interest(["a"]), 2)
+    assert codec.decode(codec.encode(News((plain,), (4,)))) == News((plain,), (4,))

@@ -7,10 +7,9 @@ from types import SimpleNamespace
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Codec, Event, Message
 from orbweaver.core.topics import NOTHING, TopicTable
-from orbweaver.gossip.cyclon import Cyclon, Shuffle
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.gossip.dissemination import Dissemination, Prune, Push
-from orbweaver.gossip.maintenance import Leave, NeighborMaintenance
+from orbweaver.gossip.messages import Shuffle
+from orbweaver.gossip.plumtree.messages import Prune, Push
 from orbweaver.net.cards import make_card
 from orbweaver.net.connection import TOLD_CARDS_MAX, TOLD_SEALS_MAX
 from orbweaver.net.counters import Counters
@@ -20,10 +19,10 @@ from orbweaver.net.identity import Identity
 from orbweaver.net.outqueue import UPKEEP_MAX, OutQueue, wrap
 from orbweaver.net.packing import FRAME_SOFT_MAX, SEALS_TOGETHER, pack
 from orbweaver.net.seals import Sealer
+from orbweaver.overlays.spidercast import SpiderCast
+from orbweaver.overlays.spidercast.messages import Leave
 
-CODEC = Codec(
-    (*Dissemination.messages, *Cyclon.messages, *NeighborMaintenance.messages), TopicTable()
-)
+CODEC = Codec(SpiderCast.messages, TopicTable())
 ME, OTHER = Identity.generate(), Identity.generate()
 CARDS = {i.node: make_card(i, "127.0.0.1", 5, False, 1) for i in (ME, OTHER)}
 

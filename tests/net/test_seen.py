@@ -3,7 +3,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbweaver.core.errors import ProtocolError
-from orbweaver.net.seen import GAPS_MAX, SEQ_MAX, Seen, has
+from orbweaver.gossip.streams import GAPS_MAX
+from orbweaver.net.seen import SEQ_MAX, Seen, has
 
 
 @settings(deadline=None)

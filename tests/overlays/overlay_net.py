@@ -53,7 +53,7 @@ class OverlayNet:
             overlay.subscribe(topic)
         for topic in unsubscribe:
             overlay.unsubscribe(topic)
-        self.directory.interests[node] = overlay.interest
+        self.directory.interests[node] = overlay.interest.topics
 
     def sent(self, node, kind=None):
         """What the node has ready to send, as (to, message), without sending it."""

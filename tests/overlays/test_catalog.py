@@ -2,7 +2,6 @@ import pytest
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.overlay import Claims
-from orbweaver.gossip.mesh import Mesh
 from orbweaver.overlays.catalog import OVERLAYS, find
 
 every_overlay = pytest.mark.parametrize("overlay", OVERLAYS.values(), ids=OVERLAYS.keys())
@@ -43,9 +42,8 @@ def test_every_message_has_a_tag_of_its_own(overlay):
 
 
 @every_overlay
-def test_a_mesh_handles_what_it_may_send_and_nothing_else(overlay):
-    if issubclass(overlay, Mesh):
-        assert set(overlay.handlers) == set(overlay.messages)
+def test_an_overlay_handles_what_it_may_send_and_nothing_else(overlay):
+    assert set(overlay.ON) == set(overlay.messages)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Overlays among liars: any message from anybody is survived, and what it leaves behind is
+"""Overlays among liars: any message from any node is survived, and what it leaves behind is
 bounded and can be said to others."""
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from orbweaver.core.params import build
 from orbweaver.core.topics import Interest, TopicTable
 from orbweaver.gossip import relays as relays_module
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.gossip.maintenance import REDIRECTS_MAX, Redirect
-from orbweaver.gossip.profiles import Profile, Proposal
-from orbweaver.gossip.relays import Relay
-from orbweaver.gossip.tman import Exchange, ExchangeReply
-from orbweaver.overlays.baselines.ring import Closer, Follow, RingPerTopic
+from orbweaver.gossip.messages import Exchange, ExchangeReply, Relay
 from orbweaver.overlays.catalog import OVERLAYS
 from orbweaver.overlays.spidercast import SpiderCast
+from orbweaver.overlays.spidercast.maintenance import REDIRECTS_MAX
+from orbweaver.overlays.spidercast.messages import Closer, Follow, Redirect
+from orbweaver.overlays.spidercast.ring_per_topic import RingPerTopic
+from orbweaver.overlays.vitis.messages import Profile, Proposal
 from tests.core.any_value import LEAVES, values_of
 from tests.gossip.fake_outbox import FakeOutbox, make_context
 
@@ -103,34 +103,34 @@ def linked(name: str = "vitis") -> tuple[Any, FakeOutbox]:
 
 @pytest.mark.parametrize("name", ["vitis", "opt"])
 @pytest.mark.parametrize("kind", [Exchange, ExchangeReply])
-def test_nobody_but_a_neighbour_itself_changes_what_it_wants(name: str, kind: Any) -> None:
+def test_only_a_neighbour_itself_changes_what_it_wants(name: str, kind: Any) -> None:
     node, _ = linked(name)
     node.wake(node.TIMER)
-    assert node.peers[HONEST].chosen
+    assert node.table.peers[HONEST].chosen
     lie = Descriptor(HONEST, TABLE.interest("c"), 2**62)
     others = [Descriptor(NodeId(100 + n), TABLE.interest("a"), 0) for n in range(3)]
     node.receive(LIAR, kind((lie, *others), (0,) * 4))
     node.wake(node.TIMER)
-    assert node.peers[HONEST].about.interest == TABLE.interest("ab")
-    assert node.peers[HONEST].chosen
-    assert HONEST in node._targets("a")
+    assert node.table.peers[HONEST].about.interest == TABLE.interest("ab")
+    assert node.table.peers[HONEST].chosen
+    assert HONEST in node.towards("a")
     node.receive(HONEST, Profile(True, Descriptor(HONEST, TABLE.interest("a"), 11), ()))
-    assert node.peers[HONEST].about.interest == TABLE.interest("a")
+    assert node.table.peers[HONEST].about.interest == TABLE.interest("a")
 
 
 def test_what_is_said_of_a_stranger_gives_way_to_its_own_word() -> None:
     node, _ = make("vitis")
     node.receive(LIAR, Exchange((Descriptor(HONEST, TABLE.interest("c"), 2**62),), (0,)))
-    assert node.peers[HONEST].about.interest == TABLE.interest("c")
+    assert node.table.peers[HONEST].about.interest == TABLE.interest("c")
     node.receive(HONEST, Profile(True, Descriptor(HONEST, TABLE.interest("ab"), 10), ()))
-    assert node.peers[HONEST].about.interest == TABLE.interest("ab")
+    assert node.table.peers[HONEST].about.interest == TABLE.interest("ab")
 
 
 def test_proposals_for_topics_of_others_are_not_kept() -> None:
     node, _ = linked()
     told = [Proposal(f"made up {n}", HONEST, HONEST, 1) for n in range(10_000)]
     node.receive(HONEST, Profile(True, None, (*told, Proposal("a", HONEST, HONEST, 1))))
-    assert list(node.peers[HONEST].proposals) == ["a"]
+    assert list(node.table.peers[HONEST].proposals) == ["a"]
     assert len(node.gateways._stale) <= 2
     for _ in range(2):  # with links that are new it waits a cycle
         node.wake(node.TIMER)
@@ -138,7 +138,7 @@ def test_proposals_for_topics_of_others_are_not_kept() -> None:
 
 
 @pytest.mark.parametrize("name", ["vitis", "rvr"])
-def test_nobody_puts_us_on_trees_without_end(name: str, monkeypatch: Any) -> None:
+def test_no_peer_puts_a_node_on_trees_without_end(name: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(relays_module, "BRANCHES_OF_CHILD", 500)
     monkeypatch.setattr(relays_module, "BRANCHES_MAX", 2000)
     node, _ = linked(name)
@@ -163,12 +163,12 @@ def test_nobody_puts_us_on_trees_without_end(name: str, monkeypatch: Any) -> Non
 # -- SpiderCast and its kin
 
 
-def test_redirects_that_nobody_asked_for_do_not_pile_up() -> None:
+def test_redirects_that_were_not_asked_for_do_not_pile_up() -> None:
     node, _ = make("spidercast")
     assert isinstance(node, SpiderCast)
     for peer in range(10_000):
         node.receive(LIAR, Redirect(0, NodeId(peer), None))
-    assert len(node.tasks[0]._connect_cand_from_redirect) <= REDIRECTS_MAX
+    assert len(node.tasks.all[0]._connect_cand_from_redirect) <= REDIRECTS_MAX
 
 
 def test_a_follower_of_everything_is_not_answered_a_million_times() -> None:

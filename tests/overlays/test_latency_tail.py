@@ -7,7 +7,7 @@ event that misses its tree arrives only when it is pulled, after the patience ha
 import pytest
 
 from orbweaver.core.params import build
-from orbweaver.gossip.wanted import Wanted
+from orbweaver.gossip.plumtree.missing import MissingEvents
 from orbweaver.overlays.spidercast import SpiderCast
 from orbweaver.records.recorder import event_name
 from orbweaver.testing.cluster import SimCluster
@@ -61,7 +61,7 @@ def latencies(subscribers, start_s, seed):
     ],
 )
 def test_no_event_waits_for_a_pull_while_links_are_shed(subscribers, start_s, seed, monkeypatch):
-    monkeypatch.setattr(Wanted, "PATIENCE_MS", PATIENCE_MS)
+    monkeypatch.setattr(MissingEvents, "PATIENCE_MS", PATIENCE_MS)
     took = latencies(subscribers, start_s, seed)
     assert len(took) == (EVENTS - FIRST) * subscribers
     assert took[-1] < LATE_MS

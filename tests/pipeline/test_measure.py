@@ -122,7 +122,7 @@ def test_runs_of_an_overlay_that_was_changed_since_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    text = "from orbweaver.overlays.baselines.opt import Opt\n\nclass Mine(Opt): ...\n"
+    text = "from orbweaver.overlays.vitis.opt import Opt\n\nclass Mine(Opt): ...\n"
     mine = msgspec.structs.replace(POOR, overlay="edited_overlay:Mine", params={})
     stored = []
     for change in ("", "# another\n"):

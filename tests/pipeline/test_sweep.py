@@ -134,7 +134,7 @@ def test_a_changed_overlay_of_ones_own_is_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    text = "from orbweaver.overlays.baselines.opt import Opt\n\nclass Mine(Opt): ...\n"
+    text = "from orbweaver.overlays.vitis.opt import Opt\n\nclass Mine(Opt): ...\n"
     (tmp_path / "my_overlay.py").write_text(text)
     job = (small("x", overlay="my_overlay:Mine"), 0)
     stored = Results(made_here([run_scenario(*job).result]))

@@ -9,7 +9,7 @@ import pytest
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Event
-from orbweaver.gossip.dissemination import Prune, Push
+from orbweaver.gossip.plumtree.messages import Prune, Push
 from orbweaver.metrics.deliveries import deliveries
 from orbweaver.metrics.snapshot import snapshot
 from orbweaver.metrics.traffic import sent

@@ -12,7 +12,7 @@ import pytest
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
-from orbweaver.gossip.dissemination import Prune, Push
+from orbweaver.gossip.plumtree.messages import Prune, Push
 from orbweaver.records.facts import (
     Copied,
     Delivered,

@@ -6,8 +6,8 @@ import pytest
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Event
-from orbweaver.gossip.dissemination import Prune, Push
-from orbweaver.gossip.maintenance import Connect
+from orbweaver.gossip.plumtree.messages import Prune, Push
+from orbweaver.overlays.spidercast.messages import Connect
 from orbweaver.records import Recorder, Records
 from orbweaver.records.recorder import Table, event_name
 from orbweaver.records.schema import TABLES

@@ -9,8 +9,8 @@ from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.metrics.deliveries import deliveries
 from orbweaver.metrics.snapshot import snapshot
-from orbweaver.overlays.baselines.counted import RandomLinks
 from orbweaver.overlays.catalog import find
+from orbweaver.overlays.spidercast.baselines import RandomLinks
 from orbweaver.records import Records
 from orbweaver.sim.simulation import Simulation, simulate
 from orbweaver.workload.scenario import build_scenario

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orbweaver.gossip.mesh import Mesh
+from orbweaver.gossip.membership import MembershipParams
 from orbweaver.overlays.catalog import OVERLAYS
 from orbweaver.study.judge import reproduce
 from orbweaver.study.paper import NO_TRACES
@@ -30,8 +30,9 @@ def test_the_study_names_its_oracle_and_nothing_else_has_one() -> None:
     asked = {one.study.series.partition(" ")[0]: one.params["membership"] for one in found}
     others = {"views": "partial", "gossip": "gossip"}
     assert asked == dict.fromkeys(asked, "full") | others
-    meshes = [overlay for overlay in OVERLAYS.values() if issubclass(overlay, Mesh)]
-    assert {mesh.Params().membership for mesh in meshes} == {"gossip"}
+    params = [overlay.Params() for overlay in OVERLAYS.values()]
+    meshes = [one.membership for one in params if isinstance(one, MembershipParams)]
+    assert meshes == ["gossip"] * 4
 
 
 @pytest.mark.slow

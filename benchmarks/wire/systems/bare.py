@@ -15,7 +15,8 @@ from typing import Any
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Codec, Event
 from orbweaver.core.topics import TopicTable
-from orbweaver.gossip.dissemination import Dissemination, Push
+from orbweaver.gossip.plumtree.messages import Push
+from orbweaver.gossip.plumtree.plumtree import Plumtree
 from orbweaver.net.frames import FrameReader, messages_header
 from wire.payload import TOPIC, Tally
 from wire.talk import answer_for, publish_by_loop, tell
@@ -27,7 +28,7 @@ WRITE_HIGH = 1 << 20
 class BareNode:
     def __init__(self, deliver: Any = None) -> None:
         self.deliver = deliver
-        self.codec = Codec(Dissemination.messages, TopicTable())
+        self.codec = Codec(Plumtree.messages, TopicTable())
         self.links: dict[BareLink, None] = {}
         self.seen: set[tuple[NodeId, int, str, int]] = set()
         self.seq = self.burst = 0

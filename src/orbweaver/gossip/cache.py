@@ -1,4 +1,4 @@
-"""Events that can still be passed on: what a node keeps for those who ask."""
+"""Events that can still be passed on, kept for the peers that ask for them."""
 
 from __future__ import annotations
 
@@ -30,30 +30,32 @@ class Shelf(dict[tuple[StreamId, int], Held]):
     def __init__(self) -> None:
         self.order: list[Held] = []
         self.keep_until = 0
-        """Before this, none of those that are too many is old."""
+        """Until this time, no event in excess of `size` is old."""
 
 
 class EventCache:
-    """The last `size` events of each topic, the oldest dropped first, and those of the last
-    `young_ms`: where events follow each other fast, `size` of them would be gone before
-    anybody could ask. Topics are limited in number only by what peers send, so there is a
-    limit over all of them too; when it is reached, the topics give way in turn."""
+    """Keeps the last `size` events of each topic, and all events of the last `young_ms`: where
+    events follow each other fast, `size` of them would be gone before a peer could ask.
+
+    Peers can make up any number of topics, so there are limits over all topics too. When one is
+    reached, the topics give way in turn, their oldest events first."""
 
     EVENTS_MAX = 1 << 15
+    """Most events in the cache."""
     BYTES_MAX = 64 << 20
-    """Of payload."""
+    """Most bytes of payload in the cache."""
 
     def __init__(self, size: int, young_ms: int = -1) -> None:
         self._size = size
         self._young_ms = young_ms
         self._held: dict[str, Shelf] = {}
         self._turns: list[str] = []
-        """Topics that give way next, the last one first."""
+        """The topics that give way next, in reverse order."""
         self._events = 0
         self._bytes = 0
 
     def put(self, run: Sequence[Held], stream: StreamId) -> None:
-        """Events of one stream, which came together."""
+        """Keep events of one stream that came together."""
         shelf = self._held.get(stream[2])
         if shelf is None:
             shelf = self._held[stream[2]] = Shelf()
@@ -80,7 +82,7 @@ class EventCache:
         return list(self._held)
 
     def newest(self, topic: str) -> dict[StreamId, Held]:
-        """Of each stream among the last events on the topic, the one with the highest number."""
+        """Return, for each stream among the last events on the topic, its highest event."""
         best: dict[StreamId, Held] = {}
         shelf = self._held.get(topic)
         for held in shelf.order[-self._size :] if shelf is not None else ():
@@ -116,7 +118,7 @@ class EventCache:
                 self._drop(topic, shelf, 1 + (len(shelf.order) >> 6))
 
     def _drop(self, topic: str, shelf: Shelf, count: int) -> None:
-        """The oldest of a topic."""
+        """Drop the oldest `count` events of a topic."""
         gone = shelf.order[:count]
         del shelf.order[:count]
         for held in gone:

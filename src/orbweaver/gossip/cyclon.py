@@ -9,28 +9,15 @@ SpiderCast assumes (its Sec. 2.2).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
 
 from orbweaver.core.ids import NodeId
-from orbweaver.core.messages import Message, Purpose
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import below, sample
 from orbweaver.core.topics import Interest
-from orbweaver.gossip.descriptor import AGE_MAX, Aged, Ages, Descriptor, Descriptors, stranger
+from orbweaver.gossip.descriptor import AGE_MAX, Aged, Described, Descriptor, stranger
+from orbweaver.gossip.messages import Shuffle, ShuffleReply
 from orbweaver.gossip.views import ScannedView
-
-
-class Shuffle(Message, frozen=True, gc=False, tag="shuffle"):
-    purpose: ClassVar[Purpose] = "membership"
-    entries: Descriptors
-    ages: Ages
-
-
-class ShuffleReply(Message, frozen=True, gc=False, tag="shuffle-reply"):
-    purpose: ClassVar[Purpose] = "membership"
-    entries: Descriptors
-    ages: Ages
 
 
 class Cyclon(ScannedView):
@@ -40,14 +27,14 @@ class Cyclon(ScannedView):
     def __init__(
         self,
         context: Context,
-        describe_self: Callable[[], Descriptor],
+        me: Described,
         view_size: int,
         shuffle_size: int,
         period_ms: int,
     ) -> None:
         super().__init__(context.topics)
         self._context = context
-        self._describe_self = describe_self
+        self._described = me
         self._view_size = view_size
         self._shuffle_size = min(shuffle_size, view_size)
         self._period_ms = period_ms
@@ -56,12 +43,12 @@ class Cyclon(ScannedView):
         self.settled = False
         """The view is full, or has all but stopped growing."""
         self._view: dict[NodeId, tuple[Descriptor, int]] = {}
-        """Peer -> (its entry, the cycle of ours in which the entry had age 0)."""
+        """Peer -> (its entry, this node's cycle in which the entry had age 0)."""
         self._offered: list[NodeId] = []
 
     def start(self, contacts: Sequence[NodeId]) -> None:
-        """Ask every contact at once: in a network that runs already, their answers fill
-        most of the view within one round trip."""
+        """Ask all contacts at once. In a network that runs already, their answers fill most of
+        the view within one round trip."""
         self.meet(contacts)
         self._context.outbox.set_timer(self.TIMER, 1 + below(self._context.rng, self._period_ms))
 
@@ -69,10 +56,10 @@ class Cyclon(ScannedView):
         for contact in contacts[: self._view_size]:
             if contact != self._context.me and contact not in self._view:
                 self._keep(stranger(contact), 0)
-                self._context.outbox.send(contact, Shuffle((self._describe_self(),), (0,)))
+                self._context.outbox.send(contact, Shuffle((self._described.about,), (0,)))
 
     def wake(self) -> None:
-        """The active thread: shuffle with the oldest."""
+        """Run one cycle of the active thread: shuffle with the oldest entry."""
         self._context.outbox.set_timer(self.TIMER, self._period_ms)
         self.cycle += 1
         known = len(self._view)
@@ -84,16 +71,16 @@ class Cyclon(ScannedView):
         del self._view[partner]
         others, ages = self._random_entries(self._shuffle_size - 1)
         self._offered = [entry.node for entry in others]
-        message = Shuffle((self._describe_self(), *others), (0, *ages))
+        message = Shuffle((self._described.about, *others), (0, *ages))
         self._context.outbox.send(partner, message)
 
-    def on_shuffle(self, sender: NodeId, message: Shuffle) -> None:
+    def on_shuffle(self, sender: NodeId, message: Shuffle[Descriptor]) -> None:
         others, ages = self._random_entries(self._shuffle_size)
-        answer = ShuffleReply((self._describe_self(), *others), (0, *ages))
+        answer = ShuffleReply((self._described.about, *others), (0, *ages))
         self._context.outbox.send(sender, answer)
         self._merge(message.entries, message.ages, [entry.node for entry in others])
 
-    def on_shuffle_reply(self, sender: NodeId, message: ShuffleReply) -> None:
+    def on_shuffle_reply(self, sender: NodeId, message: ShuffleReply[Descriptor]) -> None:
         self._merge(message.entries, message.ages, self._offered)
         self._offered = []
 
@@ -104,7 +91,7 @@ class Cyclon(ScannedView):
         return [(peer, entry.interest.mask) for peer, (entry, _) in self._view.items()]
 
     def newest(self, peer: NodeId) -> tuple[Descriptor, int] | None:
-        """What is known of a peer, and the cycle of ours in which it said so."""
+        """Return what is known of a peer, and this node's cycle in which that had age 0."""
         return self._view.get(peer)
 
     def interest_of(self, peer: NodeId) -> Interest | None:
@@ -113,14 +100,14 @@ class Cyclon(ScannedView):
 
     def _random_entries(self, count: int) -> Aged:
         drawn = sample(self._context.rng, list(self._view.values()), count)
-        # A contact we have not heard from has nothing to tell yet.
+        # Nothing can be told of a contact that has not been heard from.
         told = [(entry, self.cycle - born) for entry, born in drawn if entry.version >= 0]
         return [entry for entry, _ in told], [age for _, age in told]
 
     def _merge(
         self, entries: Iterable[Descriptor], ages: Iterable[int], offered: list[NodeId]
     ) -> None:
-        """Take what is new: into free places first, then in place of what was offered."""
+        """Take in new entries: into free places first, then in place of what was offered."""
         me = self._context.me
         replaceable = list(reversed(offered))
         for entry, age in zip(entries, ages, strict=False):

@@ -1,8 +1,8 @@
-"""One node as others know it: what peer sampling and topology gossip pass around."""
+"""Descriptors: what a node tells of itself, and peer sampling and topology gossip pass on."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import msgspec
 from msgspec import Meta
@@ -11,16 +11,17 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.topics import NOTHING, Interest
 
 Version = Annotated[int, Meta(ge=0, le=1 << 62)]
-"""Of a node's interest: grows with every start and every change, so the larger is the newer."""
+"""Version of a node's interest. It grows with every start and every change, so the larger one is
+the newer."""
 LIFE = 1000
-"""Versions grow by one with each change of interest, and with a new start by the milliseconds
-since the last: fewer than this is the same life."""
+"""Difference between two versions from which they are of different lives of a node. A version
+grows by one with each change of interest, and with a restart by the milliseconds since the last
+start."""
 
 
 class Descriptor(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What a node says of itself. It is passed on as it is, and how old it is beside it: a
-    simulation of ten thousand nodes has ten thousand of these in its views and tables, rather
-    than half a million."""
+    """What a node says of itself. It is passed on unchanged, and its age beside it, so that all
+    views and tables of a simulation share one object for each node."""
 
     node: NodeId
     interest: Interest
@@ -28,20 +29,28 @@ class Descriptor(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 AGE_MAX = 1 << 40
-"""Entries older than any node are left out by who gets them. They are no reason to complain
-of the sender: it may have got them a moment younger, from somebody who meant it ill."""
+"""Age beyond which an entry is ignored. The sender is not blamed for it: it may have got the entry
+a moment younger from a malicious peer."""
 
-Descriptors = Annotated[tuple[Descriptor, ...], Meta(max_length=4096)]
-"""In a message: no view is larger, and choosing among more would take long."""
-Ages = Annotated[tuple[Annotated[int, Meta(ge=0)], ...], Meta(max_length=4096)]
-"""Of as many descriptors, since the node itself was heard from: in cycles of whoever holds the
-entry (Cyclon), or in milliseconds (Newscast, T-Man). Were one below 0 in what a peer sends, its
-entry would be the youngest of all for ever. A descriptor without an age is overlooked."""
+ENTRIES_MAX = 4096
+"""Most descriptors in a message. No view is larger, and choosing among more would take long."""
+Ages = Annotated[tuple[Annotated[int, Meta(ge=0)], ...], Meta(max_length=ENTRIES_MAX)]
+"""The ages of the descriptors in a message: the time since the node itself was heard from, in
+cycles of the node that holds the entry (Cyclon) or in milliseconds (Newscast, T-Man). An age below
+0 would make an entry the youngest of all for ever, so none is read. A descriptor without an age is
+ignored."""
 
 Aged = tuple[list[Descriptor], list[int]]
 """Descriptors and their ages."""
 
 
+class Described(Protocol):
+    """What knows the present descriptor of this node."""
+
+    @property
+    def about(self) -> Descriptor: ...
+
+
 def stranger(node: NodeId) -> Descriptor:
-    """A contact of whom nothing is known yet; anything heard is newer."""
+    """Return a descriptor for a contact of which nothing is known. Any other one is newer."""
     return Descriptor(node, NOTHING, -1)

@@ -8,7 +8,7 @@ from orbweaver.core.ids import NodeId
 
 
 class Heartbeats:
-    """Remembers when each peer was last heard; says who has been silent too long."""
+    """Remembers when each peer was last heard, and says which ones have been silent too long."""
 
     TIMER = "heartbeat"
 

@@ -7,46 +7,31 @@ entries, of nodes that are gone, are pushed out by young ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar
+from collections.abc import Sequence
 
 from orbweaver.core.ids import NodeId
-from orbweaver.core.messages import Message, Purpose
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import pick
-from orbweaver.gossip.descriptor import AGE_MAX, Aged, Ages, Descriptor, Descriptors
-
-
-class News(Message, frozen=True, gc=False, tag="news"):
-    purpose: ClassVar[Purpose] = "membership"
-    entries: Descriptors
-    ages: Ages
-
-
-class NewsReply(Message, frozen=True, gc=False, tag="news-reply"):
-    purpose: ClassVar[Purpose] = "membership"
-    entries: Descriptors
-    ages: Ages
+from orbweaver.gossip.descriptor import AGE_MAX, Aged, Described, Descriptor
+from orbweaver.gossip.messages import News, NewsReply
 
 
 class Newscast:
-    """`step` is one cycle; whoever owns it says when."""
+    """The view of one node. The owner calls `step` once a cycle."""
 
     messages = (News, NewsReply)
 
-    def __init__(
-        self, context: Context, describe_self: Callable[[], Descriptor], view_size: int
-    ) -> None:
+    def __init__(self, context: Context, me: Described, view_size: int) -> None:
         self._context = context
-        self._describe_self = describe_self
+        self._described = me
         self._view_size = view_size
         self._strangers: dict[NodeId, None] = {}
-        """Contacts that have not been heard from."""
+        """Contacts that have not been heard from yet."""
         self._known: dict[NodeId, Descriptor] = {}
         self._born: dict[NodeId, int] = {}
-        """The view: what is known of a node, and when, by our clock, that had age 0; both in
-        the same order. In milliseconds, since of a view full of equals always the same would
-        be kept."""
+        """The view, in two maps of the same order: what is known of a node, and the time on this
+        node's clock at which that had age 0. In milliseconds, because with coarser ages the same
+        ones among many of equal age would always be kept."""
 
     def meet(self, contacts: Sequence[NodeId]) -> None:
         for contact in contacts[: self._view_size]:
@@ -54,18 +39,18 @@ class Newscast:
                 self._strangers[contact] = None
                 if len(self._strangers) > self._view_size:
                     del self._strangers[next(iter(self._strangers))]
-                self._context.outbox.send(contact, News((self._describe_self(),), (0,)))
+                self._context.outbox.send(contact, News((self._described.about,), (0,)))
 
     def step(self) -> None:
         if contacts := self.contacts():
             partner = pick(self._context.rng, contacts)
             self._context.outbox.send(partner, News(*self._news()))
 
-    def on_news(self, sender: NodeId, message: News) -> None:
+    def on_news(self, sender: NodeId, message: News[Descriptor]) -> None:
         self._context.outbox.send(sender, NewsReply(*self._news()))
         self._merge(message.entries, message.ages)
 
-    def on_news_reply(self, sender: NodeId, message: NewsReply) -> None:
+    def on_news_reply(self, sender: NodeId, message: NewsReply[Descriptor]) -> None:
         self._merge(message.entries, message.ages)
 
     def forget(self, peer: NodeId) -> None:
@@ -74,17 +59,17 @@ class Newscast:
             del self._born[peer]
 
     def sample(self) -> Aged:
-        """Random nodes, each with what is known of it."""
+        """Return the view: random nodes, with what is known of each, and the ages of that."""
         now = self._context.outbox.now()
         return list(self._known.values()), [now - born for born in self._born.values()]
 
     def contacts(self) -> list[NodeId]:
-        """Everybody in the view, and those not heard from yet."""
+        """Return the nodes in the view, and the contacts not heard from yet."""
         return [*self._known, *self._strangers]
 
     def _news(self) -> tuple[tuple[Descriptor, ...], tuple[int, ...]]:
         entries, ages = self.sample()
-        return (self._describe_self(), *entries), (0, *ages)
+        return (self._described.about, *entries), (0, *ages)
 
     def _merge(self, entries: Sequence[Descriptor], ages: Sequence[int]) -> None:
         me, now, known, born = self._context.me, self._context.outbox.now(), self._known, self._born

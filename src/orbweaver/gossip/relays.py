@@ -1,45 +1,30 @@
 """Relay paths: for each topic a tree towards the node nearest to the topic's place.
 
-Who wants to be on a topic's tree asks its next hop, which asks its own, until the place is
-reached (Vitis III-B, as in Scribe). Who is no longer needed on a tree says so. All of it is
-soft state besides: a request holds for a few periods and is repeated, so a tree follows
-changes of the ring, and what nobody asks for any more disappears.
+A node that wants to be on a topic's tree asks its next hop, which asks its own, until the place
+is reached (Vitis III-B, as in Scribe). A node that is no longer needed on a tree leaves it. All of
+this is soft state: a request holds for a few periods and is repeated, so trees follow changes of
+the ring, and branches that are not asked for any more disappear.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import ClassVar
 
 from orbweaver.core.identifiers import PLACE_OF_TOPIC
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Message, Purpose
 from orbweaver.core.overlay import Context
+from orbweaver.gossip.messages import Relay, Unrelay
 
 PERIODS_MAX = 3
-"""A request that is not repeated for so many periods has lapsed."""
+"""Periods after which a request that was not repeated has lapsed."""
 BRANCHES_MAX = 1 << 15
+"""Most trees that a node lets itself be put on, since a peer can make up any number of topics."""
 BRANCHES_OF_CHILD = 1 << 13
-"""Trees that a node lets itself be put on, in all and by one child: topics cost nothing to
-make up."""
-
-
-class Relay(Message, frozen=True, gc=False, tag="relay"):
-    """Put me on the trees of these topics, below you."""
-
-    purpose: ClassVar[Purpose] = "build"
-    topics: tuple[Topic, ...]
-
-
-class Unrelay(Message, frozen=True, gc=False, tag="unrelay"):
-    """Take me off again."""
-
-    purpose: ClassVar[Purpose] = "build"
-    topics: tuple[Topic, ...]
+"""Most trees on which one child puts it."""
 
 
 class Branch:
-    """This node's place in one tree."""
+    """The place of this node in one tree."""
 
     __slots__ = ("children", "parent")
 
@@ -60,23 +45,22 @@ class Relays:
         self._period_ms = period_ms
         self._due = 0
         self._rerouted = False
-        """A next hop has come or gone since all were looked up."""
+        """A neighbour has come or gone since the next hops were looked up."""
         self._wanted: dict[Topic, None] = {}
         self.branches: dict[Topic, Branch] = {}
         self._below: dict[NodeId, dict[Topic, None]] = {}
-        """Parent -> the topics for which it is."""
+        """Parent -> the topics for which it is one."""
         self._above: dict[NodeId, dict[Topic, None]] = {}
-        """Child -> the topics for which it is."""
+        """Child -> the topics for which it is one."""
 
     def want(self, topics: Iterable[Topic]) -> None:
-        """From now on, be on the trees of these topics and of no others, but for those of
-        whom a child asks it."""
+        """Be on the trees of these topics from now on, and on no others except for children."""
         before, self._wanted = self._wanted, dict.fromkeys(topics)
         self._let_go(topic for topic in before if topic not in self._wanted)
         self._ask([topic for topic in self._wanted if topic not in before])
 
     def peers(self, topic: Topic) -> list[NodeId]:
-        """The neighbours in a tree."""
+        """Return the neighbours of this node in a topic's tree."""
         branch = self.branches.get(topic)
         if branch is None:
             return []
@@ -86,8 +70,8 @@ class Relays:
         return found
 
     def step(self) -> None:
-        """Once a cycle: ask elsewhere where the way is another now. Once a period: repeat
-        all requests, and drop those that have lapsed."""
+        """Re-request the topics whose next hop has changed; called once a cycle. Once a period,
+        repeat all requests and drop the ones that have lapsed."""
         if self._rerouted:
             self._rerouted = False
             hop = self._next_hop
@@ -106,7 +90,7 @@ class Relays:
             self._context.outbox.send(parent, Relay(tuple(topics)))
 
     def reroute(self) -> None:
-        """There is a new neighbour, which may be a better next hop for some topics."""
+        """Note that a new neighbour may be a better next hop for some topics."""
         self._rerouted = True
 
     def on_relay(self, sender: NodeId, message: Relay) -> None:
@@ -134,8 +118,8 @@ class Relays:
         self._let_go(message.topics)
 
     def lost(self, peer: NodeId) -> None:
-        """A neighbour has gone, and what it asked for with it: it asks somebody else now.
-        Where it was the parent, so do we, in the next cycle."""
+        """Drop what a neighbour asked for that has gone: it asks another node now. Where it was
+        the parent, so does this node, in the next cycle."""
         for topic in self._below.pop(peer, ()):
             self.branches[topic].parent = None
             self._rerouted = True
@@ -145,7 +129,7 @@ class Relays:
         self._let_go(orphans)
 
     def _ask(self, topics: Iterable[Topic]) -> None:
-        """One message to each next hop, for all topics that go there."""
+        """Send one request to each next hop, for all topics that go there."""
         asked: dict[NodeId, list[Topic]] = {}
         left: dict[NodeId, list[Topic]] = {}
         for topic in topics:
@@ -164,7 +148,7 @@ class Relays:
         self._leave(left)
 
     def _let_go(self, topics: Iterable[Topic]) -> None:
-        """Get off the trees where neither we nor a child need to be."""
+        """Leave the trees on which neither this node nor a child has to be."""
         left: dict[NodeId, list[Topic]] = {}
         for topic in topics:
             branch = self.branches.get(topic)

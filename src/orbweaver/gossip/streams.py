@@ -8,13 +8,13 @@ from itertools import zip_longest
 from typing import cast
 
 NONE: Sequence[int] = ()
-"""Shared by all streams without gaps, which is nearly all: a list of its own for each
-stream of each node would be the largest thing in a run with publications."""
+"""Shared by all streams without gaps, which is nearly all of them: a list for each stream of each
+node would be the largest thing in a run with publications."""
 
 GAPS_MAX = 512
-"""Gaps remembered of one stream; with more, the oldest is looked for no longer, and in the end
-given up. A tenth of 2000 events a second is lost and found again in less; who publishes only
-every second number costs some ten kilobytes and no more."""
+"""How many gaps of one stream are remembered. Beyond, the oldest is looked for no longer, and in
+the end given up. When a tenth of 2000 events a second is lost and found again, there are fewer;
+and a publisher that skips every second number costs a node some ten kilobytes and no more."""
 
 AGE_SLACK_MS = 200
 """Ages leave out the time on the wire, so an event may be this much older than a
@@ -22,8 +22,8 @@ subscription and still count as published after it."""
 
 
 def add_number(edges: MutableSequence[int], at: int, seq: int) -> None:
-    """Put a number among the edges of runs of numbers, where `at` is its place: it lengthens
-    a run, joins two, or is one of its own."""
+    """Put a number among the edges of runs of numbers, where `at` is its place. It lengthens a
+    run, joins two runs, or makes a new one."""
     joins_before = at > 0 and edges[at - 1] == seq
     joins_after = at < len(edges) and edges[at] == seq + 1
     if joins_before and joins_after:
@@ -38,10 +38,11 @@ def add_number(edges: MutableSequence[int], at: int, seq: int) -> None:
 
 
 class Stream:
-    """Sequence numbers seen of one (publisher, epoch, topic), in little space: all below
-    `next_seq` are settled, and `ahead` has the edges of what came early: from the first to
-    below the second, from the third to below the fourth, and so on. `skipped` has the edges
-    of what is looked for no longer, but is as good as new should it come after all."""
+    """The sequence numbers seen of one (publisher, epoch, topic), in little space.
+
+    All numbers below `next_seq` are settled. `ahead` has the edges of the runs that came early:
+    from the first to below the second, from the third to below the fourth, and so on. `skipped`
+    has the edges of what is looked for no longer, but counts as new should it come after all."""
 
     __slots__ = ("ahead", "next_seq", "skipped")
 
@@ -56,7 +57,7 @@ class Stream:
         return bool(self.ahead) and bisect_right(self.ahead, seq) % 2 == 1
 
     def settle(self, seq: int) -> None:
-        """Mark as seen (or as given up)."""
+        """Mark a number as seen, or as given up."""
         if seq == self.next_seq:
             if self.ahead:
                 self.give_up_below(seq + 1)
@@ -71,8 +72,8 @@ class Stream:
         return (self.ahead[-1] if self.ahead else self.next_seq) - 1
 
     def gaps_up_to(self, seq: int, window: int) -> list[int]:
-        """What is not settled up to `seq`, looking back over `window` numbers at most. Somebody
-        may have made the number up, so nothing is settled by asking."""
+        """Return what is not settled up to `seq`, looking back over at most `window` numbers. A
+        peer may have made the number up, so nothing is settled by asking."""
         first = max(self.next_seq, seq - window + 1)
         ahead = self.ahead
         if not ahead:
@@ -86,7 +87,7 @@ class Stream:
         return gaps
 
     def give_up_below(self, seq: int) -> None:
-        """Settle whatever comes before `seq`."""
+        """Settle all numbers before `seq`."""
         if seq <= self.next_seq:
             return
         self.next_seq = seq
@@ -98,8 +99,8 @@ class Stream:
             self.ahead = self.ahead[passed:] or NONE
 
     def skip_below(self, seq: int) -> None:
-        """Look no longer for what comes before `seq`. It may still be on its way: a queue can
-        hold more than anybody's cache."""
+        """Look no longer for what comes before `seq`. It may still be on its way, since a queue
+        can hold more than any cache."""
         if seq <= self.next_seq:
             return
         edges = [self.next_seq, *self.ahead[: bisect_left(self.ahead, seq)]]

@@ -20,14 +20,14 @@ from orbweaver.core.topics import Interest, TopicTable
 
 
 class ScannedView(InterestView, ABC):
-    """The four questions, answered by one pass over `entries`."""
+    """Answers the four questions by one pass over `entries`."""
 
     def __init__(self, topics: TopicTable) -> None:
         self._topics = topics
 
     @abstractmethod
     def entries(self) -> Iterable[tuple[NodeId, int]]:
-        """Each known peer once, with its interest mask, in a reproducible order."""
+        """Return each known peer once, with its interest mask, in a reproducible order."""
 
     def best_match(
         self, wanted: int, exclude: Iterable[NodeId], rng: Random | None

@@ -14,20 +14,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from orbweaver.core.ids import NodeId
-from orbweaver.core.messages import Event, Message
+from orbweaver.core.messages import Event
 
 Finder = Callable[[Any], Iterable[NodeId]]
 
 
 @cache
-def finder(kind: type[Message]) -> Finder | None:
-    """A function that gives the nodes that a message of this type names; None if it never
-    names any."""
+def finder(kind: Any) -> Finder | None:
+    """Return a function that gives the nodes that a message of this type names, or None if it
+    never names any."""
     return _of_struct(kind)
 
 
@@ -53,6 +53,8 @@ def _of_struct(kind: type) -> Finder | None:
 def _of_type(hint: Any) -> Finder | None:
     if hint is NodeId:
         return lambda value: (value,)
+    if isinstance(hint, TypeVar):
+        return _of_generic
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _of_type(arguments[0])
@@ -67,6 +69,12 @@ def _of_type(hint: Any) -> Finder | None:
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return _of_struct(hint)
     return None
+
+
+def _of_generic(value: Any) -> Iterable[NodeId]:
+    """The field of a generic message, which may hold more than its bound says."""
+    found = finder(value.__class__)
+    return found(value) if found is not None else ()
 
 
 def _of_optional(choices: list[Any]) -> Finder | None:

@@ -1,4 +1,4 @@
-"""Overlays by name. Another one is named as ``module:Class``."""
+"""Overlays by name. An overlay outside this list is named as ``module:Class``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from importlib import import_module
 
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.core.overlay import Overlay
-from orbweaver.overlays.baselines.counted import RandomLinks, Similarity
-from orbweaver.overlays.baselines.opt import Opt
-from orbweaver.overlays.baselines.ring import RingPerTopic
-from orbweaver.overlays.baselines.rvr import Rvr
 from orbweaver.overlays.spidercast import SpiderCast
+from orbweaver.overlays.spidercast.baselines import RandomLinks, Similarity
+from orbweaver.overlays.spidercast.ring_per_topic import RingPerTopic
 from orbweaver.overlays.vitis import Vitis
+from orbweaver.overlays.vitis.opt import Opt
+from orbweaver.overlays.vitis.rvr import Rvr
 
 OVERLAYS: dict[str, type[Overlay]] = {
     overlay.name: overlay
@@ -20,7 +20,7 @@ OVERLAYS: dict[str, type[Overlay]] = {
 
 
 def find(name: str) -> type[Overlay]:
-    """The overlay class of this name; a `UsageError` with the nearest name if none."""
+    """Return the overlay class of this name, or raise a `UsageError` with the nearest name."""
     if name in OVERLAYS:
         return OVERLAYS[name]
     module, colon, attribute = name.partition(":")

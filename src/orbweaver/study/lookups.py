@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orbweaver.core.identifiers import PLACE_OF_TOPIC, Places
 from orbweaver.core.ids import NodeId
-from orbweaver.gossip.smallworld import lookup
+from orbweaver.gossip.router import lookup
 from orbweaver.metrics.averages import mean
 from orbweaver.metrics.snapshot import Snapshot
 

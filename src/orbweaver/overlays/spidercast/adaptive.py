@@ -6,7 +6,7 @@ KR_MAX = 3
 
 
 def next_kr(kr: int, kg: int, degree: int, subscriptions: int) -> int:
-    """K_r for a node whose greedy and random coverage are both complete.
+    """Return K_r for a node whose greedy and random coverage are both complete.
 
     A node covered by just K_g neighbours has interests too like theirs for the links to
     be random, so it starts random coverage; it goes on while it has fewer links than

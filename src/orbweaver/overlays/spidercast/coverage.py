@@ -1,17 +1,17 @@
-"""Coverage: which topics lack neighbours (Fig. 3), and whom to ask next (Fig. 5)."""
+"""Coverage: which topics lack neighbours (Fig. 3), and which node to ask next (Fig. 5)."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from random import Random
 from typing import Literal
 
 from orbweaver.core.bitplanes import covered_at_least
 from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import InterestView
-from orbweaver.core.topics import Interest
-from orbweaver.gossip.maintenance import Aim, Audit, Neighbor
+from orbweaver.gossip.interest import OwnInterest
+from orbweaver.overlays.spidercast.maintenance import Aim, Audit, Neighbor
 
 Ties = Literal["random", "common"]
 """How the greedy choice breaks ties: at random, as the paper says, or in one order that is
@@ -27,7 +27,7 @@ class CoverageAudit(Audit):
         levels = covered_at_least([n.interest.mask for n in neighbors], k + 1)
         enough = levels[k - 1] if k else interest
         self.uncovered = interest & ~enough
-        """The topics with fewer than K neighbours, as a mask."""
+        """The mask of the topics with fewer than K neighbours."""
         self._exact = interest & enough & ~levels[k] if k else 0
         self._under = self.uncovered.bit_count()
 
@@ -41,22 +41,20 @@ class CoverageAudit(Audit):
 
 
 class CoverageAim(Aim):
-    """Every topic of the node's interest in the interests of at least K neighbours."""
+    """Wants every topic of the node's interest in the interests of at least K neighbours."""
 
-    def __init__(
-        self, k: int, own_interest: Callable[[], Interest], view: InterestView, rng: Random
-    ) -> None:
+    def __init__(self, k: int, interest: OwnInterest, view: InterestView, rng: Random) -> None:
         self.k = k
-        self._own_interest = own_interest
+        self._interest = interest
         self._view = view
         self._rng = rng
 
     def limit(self) -> int:
         # L^max = K * |self_interest|: the worst case, each neighbour covering one topic.
-        return self.k * len(self._own_interest())
+        return self.k * len(self._interest.topics)
 
     def audit(self, neighbors: Collection[Neighbor]) -> CoverageAudit:
-        return CoverageAudit(self.k, self._own_interest().mask, neighbors)
+        return CoverageAudit(self.k, self._interest.topics.mask, neighbors)
 
     def next_node(self, neighbors: Collection[Neighbor], exclude: set[NodeId]) -> NodeId | None:
         # The topics that lack *neighbours*: lines 5 and 14 of Fig. 5 say candidates, a slip.
@@ -70,12 +68,12 @@ class GreedyCoverage(CoverageAim):
     def __init__(
         self,
         k: int,
-        own_interest: Callable[[], Interest],
+        interest: OwnInterest,
         view: InterestView,
         rng: Random,
         ties: Ties = "random",
     ) -> None:
-        super().__init__(k, own_interest, view, rng)
+        super().__init__(k, interest, view, rng)
         self._ties = rng if ties == "random" else None
 
     def _choose(self, uncovered: int, exclude: set[NodeId]) -> NodeId | None:

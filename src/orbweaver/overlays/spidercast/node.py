@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from collections.abc import Collection, Sequence
+from typing import Annotated, ClassVar, cast
 
 from msgspec import Meta
 
-from orbweaver.core.overlay import Claims, Timer
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import Carrier, Event
+from orbweaver.core.overlay import Claims, Context, Overlay, Timer
+from orbweaver.core.seeds import below
 from orbweaver.core.topics import Interest
-from orbweaver.gossip.maintenance import Aim
-from orbweaver.gossip.tasked_mesh import TaskedMesh, TaskedMeshParams
+from orbweaver.gossip.cyclon import Cyclon
+from orbweaver.gossip.heartbeats import Heartbeats
+from orbweaver.gossip.interest import OwnInterest
+from orbweaver.gossip.links import Links
+from orbweaver.gossip.membership import interest_view
+from orbweaver.gossip.messages import Shuffle, ShuffleReply
+from orbweaver.gossip.plumtree import Plumtree
+from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push
+from orbweaver.gossip.views import PartialView
 from orbweaver.overlays.spidercast.adaptive import KR_MAX, next_kr
 from orbweaver.overlays.spidercast.coverage import GreedyCoverage, RandomCoverage, Ties
+from orbweaver.overlays.spidercast.maintenance import MaintenanceParams, NeighborMaintenance
+from orbweaver.overlays.spidercast.messages import (
+    Connect,
+    ConnectOk,
+    Disconnect,
+    DisconnectOk,
+    Heartbeat,
+    Leave,
+    Redirect,
+)
+from orbweaver.overlays.spidercast.tasks import Tasks, to_task
 
 
-class SpiderCastParams(TaskedMeshParams, frozen=True):
+class SpiderCastParams(MaintenanceParams, frozen=True):
     kg: Annotated[
         int, Meta(ge=0, le=100, description="greedy coverage of each topic", title="Sec. 3.3: 3")
     ] = 3
@@ -38,12 +60,28 @@ class SpiderCastParams(TaskedMeshParams, frozen=True):
     ] = True
 
 
-class SpiderCast(TaskedMesh):
+class SpiderCast(Overlay):
     name: ClassVar[str] = "spidercast"
     summary: ClassVar[str] = "coverage-driven topic-connected overlay"
     paper: ClassVar[str] = "SpiderCast, DEBS 2007"
     Params = SpiderCastParams
     params: SpiderCastParams
+    messages = (Connect, ConnectOk, Redirect, Disconnect, DisconnectOk, Leave, Heartbeat,
+                *Plumtree.messages, *Cyclon.messages)  # fmt: skip
+
+    def __init__(self, context: Context, params: SpiderCastParams) -> None:
+        super().__init__(context, params)
+        self.interest = OwnInterest(context.me, context.topics)
+        self.linked = Links(context, params)
+        self.neighbors = self.linked.neighbors
+        self.plumtree = self.linked.plumtree
+        self.view = interest_view(context, params, self.interest)
+        self.cyclon = self.view if isinstance(self.view, Cyclon) else None
+        self.greedy = GreedyCoverage(params.kg, self.interest, self.view, context.rng, params.ties)
+        self.random = RandomCoverage(params.kr, self.interest, self.view, context.rng)
+        aims = (self.greedy, self.random)
+        self.tasks = Tasks(context, params, aims, self.interest, self.linked, self.cyclon)
+        self.running = False
 
     @classmethod
     def claims(cls, params: SpiderCastParams) -> Claims:
@@ -59,31 +97,117 @@ class SpiderCast(TaskedMesh):
         kr = max(params.kr, KR_MAX) if params.adaptive else params.kr
         return (params.kg + kr) * len(interest) + 2 * params.margin
 
+    def start(self, contacts: Sequence[NodeId]) -> None:
+        now = self.context.outbox.now()
+        self.running = True
+        self.interest.start(now)
+        self.plumtree.start()
+        if self.cyclon is not None:
+            self.cyclon.start(contacts)
+        if isinstance(self.view, PartialView):
+            self.view.draw(self.context.rng, self.context.me)
+        phase = 1 + below(self.context.rng, self.params.heartbeat_ms)
+        self.context.outbox.set_timer(Heartbeats.TIMER, phase)
+        self.tasks.start_when_settled()
+
+    def meet(self, contacts: Sequence[NodeId]) -> None:
+        if self.cyclon is not None:
+            self.cyclon.meet(contacts)
+
+    def stop(self) -> None:
+        self.running = False
+        self.tasks.leave()
+
+    def subscribe(self, topic: Topic) -> None:
+        self.interest.subscribe(topic, self.context.outbox.now())
+        self.plumtree.subscribe(topic)
+        self.interest_changed()
+
+    def unsubscribe(self, topic: Topic) -> None:
+        self.interest.unsubscribe(topic)
+        self.plumtree.unsubscribe(topic)
+        self.interest_changed()
+
+    def publish(self, topic: Topic, payload: bytes) -> Event:
+        if self.interest.publish(topic):
+            self.interest_changed()
+        return self.plumtree.publish(topic, payload)
+
+    def receive_all(self, sender: NodeId, messages: Sequence[Carrier]) -> None:
+        self.plumtree.on_pushes(sender, cast("Sequence[Push]", messages))
+
     def wake(self, timer: Timer) -> None:
-        super().wake(timer)
-        if self.params.adaptive and isinstance(timer, tuple):
-            self._adapt()
+        if isinstance(timer, tuple):  # Fig. 2
+            self.tasks.all[timer[1]].maintain_neighbors()
+            if self.params.adaptive:
+                self.adapt_kr()
+        elif timer == Heartbeats.TIMER:
+            self.beat()
+        elif timer == Cyclon.TIMER:
+            cast(Cyclon, self.cyclon).wake()
+            self.tasks.start_when_settled()
+        else:
+            self.plumtree.wake(cast(str, timer))
+
+    def lost(self, peer: NodeId) -> None:
+        self.tasks.lost(peer)
+        if self.cyclon is not None:
+            self.cyclon.forget(peer)
+
+    def links(self) -> Collection[NodeId]:
+        return self.neighbors.keys()
 
     def status(self) -> dict[str, int]:
-        greedy, random = self.tasks
         return {
-            "kr": self._random.k,
-            "target": greedy.target + random.target,
-            "covered": int(greedy.covered and (random.covered or self._random.k == 0)),
+            "kr": self.random.k,
+            "target": sum(task.target for task in self.tasks.all),
+            "covered": int(self.covered()),
         }
 
-    def _aims(self) -> list[Aim]:
-        own = lambda: self.interest  # noqa: E731
-        rng = self.context.rng
-        greedy = GreedyCoverage(self.params.kg, own, self.view, rng, self.params.ties)
-        self._random = RandomCoverage(self.params.kr, own, self.view, rng)
-        return [greedy, self._random]
+    def interest_changed(self) -> None:
+        if self.running:
+            self.interest.renew()
+            self.tasks.interest_changed()
 
-    def _adapt(self) -> None:
-        greedy, random = self.tasks
-        if greedy.covered and (random.covered or self._random.k == 0):
-            kr = next_kr(self._random.k, self.params.kg, len(self._peers), len(self.interest))
-            if kr != self._random.k:
-                self._random.k = kr
-                random.covered = False
-                random.wake_up()
+    def beat(self) -> None:
+        self.context.outbox.set_timer(Heartbeats.TIMER, self.params.heartbeat_ms)
+        for peer in self.linked.silent():
+            self.lost(peer)
+        self.tasks.beat()
+
+    def covered(self) -> bool:
+        greedy, random = self.tasks.all
+        return greedy.covered and (random.covered or self.random.k == 0)
+
+    def adapt_kr(self) -> None:
+        """Raise K_r where the links are too alike (Sec. 3.3.1)."""
+        if self.covered():
+            kr = next_kr(
+                self.random.k, self.params.kg, len(self.neighbors), len(self.interest.topics)
+            )
+            if kr != self.random.k:
+                self.random.k = kr
+                task = self.tasks.all[1]
+                task.covered = False
+                task.wake_up()
+
+
+SpiderCast.ON = {
+    Connect: to_task(NeighborMaintenance.on_connect),
+    ConnectOk: to_task(NeighborMaintenance.on_connect_ok),
+    Redirect: to_task(NeighborMaintenance.on_redirect),
+    Disconnect: to_task(NeighborMaintenance.on_disconnect),
+    # Fig. 4, lines 27-28
+    DisconnectOk: to_task(lambda task, sender, _: task.remove_connection(sender)),
+    Leave: lambda node, sender, message: node.tasks.on_leave(sender, message),
+    Heartbeat: lambda node, sender, message: node.tasks.on_heartbeat(sender, message),
+    Push: lambda node, sender, message: node.plumtree.on_push(sender, message),
+    IHave: lambda node, sender, message: node.plumtree.on_ihave(sender, message),
+    Graft: lambda node, sender, message: node.plumtree.on_graft(sender, message),
+    Gone: lambda node, sender, message: node.plumtree.on_gone(sender, message),
+    Prune: lambda node, sender, message: node.plumtree.on_prune(sender, message),
+    Shuffle: lambda node, sender, message: node.cyclon and node.cyclon.on_shuffle(sender, message),
+    ShuffleReply: lambda node, sender, message: (
+        node.cyclon and node.cyclon.on_shuffle_reply(sender, message)
+    ),
+}

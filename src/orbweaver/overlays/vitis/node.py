@@ -1,33 +1,49 @@
-"""Vitis: one node's side of it."""
+"""One node's side of Vitis."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.overlay import Context
-from orbweaver.core.topics import Interest
+from orbweaver.core.messages import Event
+from orbweaver.core.overlay import Claims, Context, Overlay, Timer
+from orbweaver.core.seeds import below
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.gossip.profiles import Peer, Proposal
-from orbweaver.gossip.rendezvous import RendezvousOverlay, RendezvousParams
+from orbweaver.gossip.interest import OwnInterest
+from orbweaver.gossip.messages import (
+    Beside,
+    Exchange,
+    ExchangeReply,
+    News,
+    NewsReply,
+    Notice,
+    Pull,
+    Pulled,
+    Relay,
+    Unrelay,
+)
+from orbweaver.gossip.newscast import Newscast
+from orbweaver.gossip.notices import NoticeAndPull
+from orbweaver.gossip.relays import Relays
+from orbweaver.gossip.router import Router
+from orbweaver.gossip.smallworld import SmallWorld
 from orbweaver.overlays.vitis.gateways import Gateways
+from orbweaver.overlays.vitis.messages import Goodbye, Profile
+from orbweaver.overlays.vitis.neighbors import FriendsAndRing
 from orbweaver.overlays.vitis.rates import SeenRates, make_rates
-from orbweaver.overlays.vitis.utility import overlap, weighted
-
-MOVING = 10
-"""A table of which more than one in so many links is new since the last cycle moves."""
-PATIENCE = 4
-"""Cycles for which gateways are left alone at most while it does,"""
-PATIENCE_MOVED = 1
-"""and where they have just changed: a new one waits with its path until it is one the next time
-that it is looked at, and events wait for the path."""
+from orbweaver.overlays.vitis.table import Change, Peer, RoutingTable, TableParams
 
 
-class VitisParams(RendezvousParams, frozen=True):
+class RelayParams(TableParams, frozen=True):
+    relay_ms: Annotated[
+        int, Meta(ge=1, description="how often relay paths are asked for again", title="ours")
+    ] = 5000
+
+
+class VitisParams(RelayParams, frozen=True):
     long_links: Annotated[
         int,
         Meta(
@@ -70,146 +86,233 @@ class VitisParams(RendezvousParams, frozen=True):
             )
 
 
-class Vitis(RendezvousOverlay):
+class Vitis(Overlay):
     name: ClassVar[str] = "vitis"
     summary: ClassVar[str] = "interest clusters of bounded degree, joined by rendezvous relays"
     paper: ClassVar[str] = "Vitis, IPDPS 2011"
     Params = VitisParams
     params: VitisParams
+    messages = (News, NewsReply, Exchange, ExchangeReply, Profile, Goodbye, Beside, Relay, Unrelay,
+                Notice, Pull, Pulled)  # fmt: skip
+    TIMER = "cycle"
 
     def __init__(self, context: Context, params: VitisParams) -> None:
-        super().__init__(context, params, params.long_links)
-        self.gateways = Gateways(
-            context.me,
-            context.places,
-            params.gateway_hops,
-            lambda topic: self._sharing.get(topic, ()),
-            self.peers.__contains__,
-        )
-        self._gateway_of: dict[Topic, None] = {}
-        """As of the last cycle."""
-        self._gateways_moved = False
-        self._fresh_links = params.table_size
-        """Links that have come since the last cycle. They are about to come at the start."""
-        self._waited = 0
-        """Cycles since gateways were looked at; 0 when they are."""
-        self._worst_friend = -1.0
-        """Who is to be a friend must be better than this."""
+        super().__init__(context, params)
+        self.interest = OwnInterest(context.me, context.topics)
         self.rates = make_rates(params.rates, context.topics)
-        if isinstance(self.rates, SeenRates):
-            self.flood.saw = self.rates.saw
-
-    def status(self) -> dict[str, int]:
-        return super().status() | {"gateway_of": len(self.gateways.ours)}
-
-    def _select(self, candidates: dict[NodeId, Descriptor]) -> Collection[NodeId]:
-        """Algorithm 4."""
-        chosen = self.world.choose(candidates)
-        left = dict.fromkeys(candidates)
-        for node in chosen:
-            del left[node]
-        mine = self.interest
-        # Among equals those that are in the table stay, then come those that came first.
-        ranked = sorted(
-            [
-                (-self._utility(mine, candidates[n].interest), not self._has_chosen(n), place, n)
-                for place, n in enumerate(left)
-            ]
+        self.newscast = Newscast(context, self.interest, params.view_size)
+        self.world = SmallWorld(context.me, context.places, params.long_links, context.rng)
+        self.table = RoutingTable(
+            context,
+            params,
+            self.interest,
+            self.newscast,
+            FriendsAndRing(
+                params.table_size, self.world, self.interest, context.topics, self.rates
+            ),
+            self.on_link,
+            # A node that likes this one is likely to be liked by it. Without the callers it takes
+            # friends half as long again to find each other.
+            callers_max=params.view_size,
         )
-        friends = ranked[: self.params.table_size - len(chosen)]
-        if len(chosen) + len(friends) < self.params.table_size:
-            self._worst_friend = -1.0
-        else:
-            self._worst_friend = -friends[-1][0] if friends else math.inf
-        return [*chosen, *(node for _, _, _, node in friends)]
+        self.router = Router(context.me, context.places)
+        self.relays = Relays(context, self.router.next_hop, params.relay_ms)
+        self.gateways = Gateways(
+            context.me, context.places, self.table.hood, params.gateway_hops, params.table_size
+        )
+        self.notices = NoticeAndPull(context, self.towards, self.interest.subscribed, params.repair)
+        self.running = False
+        self._asked: tuple[NodeId, ...] = ()
+        """The ring neighbours that were asked when they became such."""
 
-    def _tempted(self, entries: list[Descriptor]) -> list[Descriptor]:
-        # Asked more often than anything else. Hardly anybody shares as many topics as it
-        # takes for a friend even if it wanted no others: that is asked first.
-        mine, worst = self.interest, self._worst_friend
-        if worst < 0:
-            return entries  # the table is not full
-        if worst == math.inf:
-            return self.world.improving(entries)
-        mask, least = mine.mask, worst * len(mine) if self.rates is None else -1.0
-        friends = [
-            entry
-            for entry in entries
-            if (mask & entry.interest.mask).bit_count() > least
-            and self._utility(mine, entry.interest) > worst
-        ]
-        return friends + self.world.improving(entries)
+    @classmethod
+    def claims(cls, params: VitisParams) -> Claims:
+        return Claims(
+            noiseless=False,
+            topic_connected=False,
+            total_delivery=params.repair,
+            degree_bound="table_size links of its own; those of others to it are not bounded",
+        )
 
-    def _utility(self, mine: Interest, other: Interest) -> float:
-        """Equation 1."""
-        if self.rates is None:
-            return overlap(mine, other)
-        return weighted(mine, other, self.context.topics, self.rates)
+    def start(self, contacts: Sequence[NodeId]) -> None:
+        self.running = True
+        self.interest.start(self.context.outbox.now())
+        self.table.interest_changed()
+        self.gateways.follow()
+        self.notices.start()
+        self.newscast.meet(contacts)
+        self.context.outbox.set_timer(self.TIMER, 1 + below(self.context.rng, self.params.cycle_ms))
 
-    def _targets(self, topic: Topic) -> Collection[NodeId]:
-        """Cluster and tree: interested neighbours, and the relay path both ways."""
-        near = self._interested(topic)
-        if self.params.one_way:
-            near = [node for node in near if self.peers[node].chosen]
-        return dict.fromkeys([*near, *self.relays.peers(topic)])
+    def meet(self, contacts: Sequence[NodeId]) -> None:
+        self.newscast.meet(contacts)
 
-    def _cycle(self) -> None:
-        if not self._moving():
-            self._update_gateways()
+    def stop(self) -> None:
+        self.running = False
+        self.table.leave()
+        self.context.outbox.cancel_timer(self.TIMER)
+
+    def subscribe(self, topic: Topic) -> None:
+        self.interest.subscribe(topic, self.context.outbox.now())
+        self.interest_changed()
+
+    def unsubscribe(self, topic: Topic) -> None:
+        self.interest.unsubscribe(topic)
+        self.interest_changed()
+
+    def publish(self, topic: Topic, payload: bytes) -> Event:
+        if self.interest.publish(topic):
+            self.interest_changed()
+        self.saw(topic)
+        return self.notices.publish(topic, payload)
+
+    def wake(self, timer: Timer) -> None:
+        """Run one cycle (Alg. 1, line 5)."""
+        self.context.outbox.set_timer(self.TIMER, self.params.cycle_ms)
+        self.table.drop_silent()
+        if not self.table.settled:
+            self.refreshed(self.table.refresh())
+        self.table.call_silent()
+        self.newscast.step()
+        self.exchange_rt()
+        self.introduce(self.table.unintroduced())
+        self.update_gateways()
         if isinstance(self.rates, SeenRates):
             self.rates.step()
-        super()._cycle()
+        self.ask_successor()
+        self.relays.step()
+        self.table.exchange_profiles(self.gateways.news())
+        self.notices.step()
 
-    def _moving(self) -> bool:
-        """Most of what is agreed on over links that have just come would be agreed on anew a
-        cycle later, over others: that is what an overlay costs most while it forms."""
-        fresh, self._fresh_links = self._fresh_links, 0
-        patience = PATIENCE_MOVED if self._gateways_moved else PATIENCE
-        moving = MOVING * fresh > self.params.table_size and self._waited < patience
-        self._waited = self._waited + 1 if moving else 0
-        return moving
+    def lost(self, peer: NodeId) -> None:
+        self.table.lost(peer)
 
-    def _update_gateways(self) -> None:
-        changed = self.gateways.update(self._sharing)
-        if changed or self._gateways_moved:
-            # Who has just become a gateway often is none in the next cycle. Asking for a path
-            # the second time in a row halves the requests while an overlay forms.
-            found = dict(self.gateways.ours)
-            self.relays.want([topic for topic in found if topic in self._gateway_of])
-            self._gateway_of, self._gateways_moved = found, changed
+    def backlog(self) -> int:
+        return self.notices.backlog()
 
-    def _interest_changed(self) -> None:
-        super()._interest_changed()
-        self.gateways.follow(self._sharing)
-        for peer in self.peers.values():
-            _forget_unshared(peer)
+    def towards(self, topic: Topic) -> Collection[NodeId]:
+        """Cluster and tree: interested neighbours, and the relay path in both directions."""
+        near = self.table.hood.interested(topic)
+        if self.params.one_way:
+            near = [node for node in near if self.table.peers[node].chosen]
+        return dict.fromkeys([*near, *self.relays.peers(topic)])
 
-    def _linked(self, peer: Peer) -> None:
-        super()._linked(peer)
-        self._fresh_links += 1
+    def links(self) -> Collection[NodeId]:
+        return self.table.peers.keys()
 
-    def _void(self, peer: Peer) -> None:
-        super()._void(peer)
-        self.gateways.lost(peer, peer.shared)
-        peer.proposals.clear()
+    def status(self) -> dict[str, int]:
+        relayed = sum(topic not in self.table.hood.sharing for topic in self.relays.branches)
+        return self.table.status() | {"relay_of": relayed, "gateway_of": len(self.gateways.ours)}
 
-    def _reindexed(self, peer: Peer, before: Collection[Topic]) -> None:
-        _forget_unshared(peer)
-        self.gateways.lost(peer, before)
-        self.gateways.owe(peer)
+    # -- neighbours (Algorithms 2 to 4, 6 and 7)
 
-    def _heard(self, peer: Peer, proposals: Collection[Proposal]) -> None:
-        self.gateways.heard(peer, proposals)
+    def exchange_rt(self) -> None:
+        sample = self.newscast.sample()
+        self.refreshed(self.table.consider(*sample))
+        self.table.exchange_rt(sample)
 
-    def _proposals_for(self, peer: Peer, whole: bool) -> tuple[Proposal, ...]:
-        if not self._waited:
-            return self.gateways.news_for(peer, whole)
-        if whole:
-            self.gateways.owe(peer)
-        return ()
+    def on_exchange_rt(self, sender: NodeId, message: Exchange[Descriptor]) -> None:
+        self.refreshed(self.table.on_exchange_rt(sender, message))
+
+    def on_exchange_reply(self, sender: NodeId, message: ExchangeReply[Descriptor]) -> None:
+        self.refreshed(self.table.consider(message.entries, message.ages))
+
+    def on_profile(self, sender: NodeId, message: Profile) -> None:
+        caller = self.table.accept_caller(sender, message)
+        if caller is not None:
+            if self.world.improving([caller.about]):  # a ring does not wait
+                self.refreshed(self.table.refresh())
+            elif self.table.choice.improving([caller.about]):
+                self.table.settled = False
+            self.introduce([caller])
+        known = self.table.peers.get(sender)
+        before = known.shared if known is not None else ()
+        peer = self.table.on_profile(sender, message)
+        if peer is None:
+            return
+        if peer.shared is not before:
+            self.gateways.reindexed(peer, before)
+        if message.proposals:
+            self.gateways.heard(peer, message.proposals)
+        self.table.end_half_link(peer)
+
+    def introduce(self, peers: Collection[Peer]) -> None:
+        for peer in peers:
+            self.table.introduce(peer, self.gateways.introduction(peer))
+
+    def refreshed(self, new: Collection[Peer]) -> None:
+        """Introduce this node to its new neighbours, and ask those next to it on the ring."""
+        self.introduce(new)
+        ring = self.world.ring.nodes
+        for node in ring:
+            if node not in self._asked:
+                self.context.outbox.send(node, Beside())
+        self._asked = ring
+
+    def on_link(self, peer: Peer, change: Change) -> None:
+        if change == "linked":
+            self.router.add(peer.node)
+            self.relays.reroute()
+            self.gateways.fresh_links += 1
+            return
+        if change == "unlinked":
+            self.router.remove(peer.node)
+        self.relays.lost(peer.node)
+        self.gateways.forget(peer)
+
+    def interest_changed(self) -> None:
+        if self.running:
+            self.interest.renew()
+            self.table.interest_changed()
+            self.gateways.follow()
+
+    # -- ring, gateways and relay paths (Algorithm 5)
+
+    def ask_successor(self) -> None:
+        successors = self.world.ring.successors
+        if successors and successors[0] in self.table.peers:  # not since it was lost
+            self.context.outbox.send(successors[0], Beside())
+
+    def on_beside(self, sender: NodeId, message: Beside) -> None:
+        nearer = [self.table.peers[node] for node in self.router.beside(sender)]
+        if nearer:
+            entries, ages = self.table.describe(nearer)
+            self.context.outbox.send(sender, ExchangeReply(tuple(entries), tuple(ages)))
+
+    def update_gateways(self) -> None:
+        topics = self.gateways.step()
+        if topics is not None:
+            self.relays.want(topics)
+
+    def on_relay(self, sender: NodeId, message: Relay) -> None:
+        if sender in self.table.peers:
+            self.relays.on_relay(sender, message)
+        else:
+            # The link is going down, or the sender's introduction is still on its way. The
+            # sender is told, so that it asks again or elsewhere.
+            self.context.outbox.send(sender, Goodbye(leaving=False))
+
+    # -- events
+
+    def on_pulled(self, sender: NodeId, message: Pulled) -> None:
+        if self.notices.on_pulled(sender, message):
+            self.saw(message.event.topic)
+
+    def saw(self, topic: Topic) -> None:
+        if isinstance(self.rates, SeenRates):
+            self.rates.saw(topic)
 
 
-def _forget_unshared(peer: Peer) -> None:
-    """Its proposals for what only one of us wants now would count again some day."""
-    shared = frozenset(peer.shared)
-    peer.proposals = {topic: p for topic, p in peer.proposals.items() if topic in shared}
+Vitis.ON = {
+    News: lambda node, sender, message: node.newscast.on_news(sender, message),
+    NewsReply: lambda node, sender, message: node.newscast.on_news_reply(sender, message),
+    Exchange: Vitis.on_exchange_rt,
+    ExchangeReply: Vitis.on_exchange_reply,
+    Profile: Vitis.on_profile,
+    Goodbye: lambda node, sender, message: node.table.on_goodbye(sender, message),
+    Beside: Vitis.on_beside,
+    Relay: Vitis.on_relay,
+    Unrelay: lambda node, sender, message: node.relays.on_unrelay(sender, message),
+    Notice: lambda node, sender, message: node.notices.on_notice(sender, message),
+    Pull: lambda node, sender, message: node.notices.on_pull(sender, message),
+    Pulled: Vitis.on_pulled,
+}

@@ -10,19 +10,19 @@ from orbweaver.core.ids import Topic
 from orbweaver.core.topics import TopicTable
 
 DOUBLED_BY = 10
-"""Events that make a topic count twice as much as one of which nothing is known."""
+"""Number of events that make a topic count twice as much as one of which nothing is known."""
 
 HALVED_AFTER = 300
-"""Cycles in which what was seen loses half its weight."""
+"""Number of cycles in which what was seen loses half its weight."""
 FORGOTTEN = 1 + 1 / DOUBLED_BY
-"""Down to one event, a topic is as one of which nothing is known."""
+"""Rate at which a topic is forgotten: that of a single event."""
 TOPICS_MAX = 1 << 14
-"""A relay sees topics of strangers; with more than these, all fade at once."""
+"""Most topics with a rate, since a relay sees topics of any node. Beyond, all rates fade."""
 
 
 class GivenRates(dict[Topic, float]):
-    """1 / rank^A, by the number of the topic: the rates that a simulation publishes with.
-    One table for all nodes of a process."""
+    """Rates 1 / rank^A by the number of the topic, with which a simulation publishes. All nodes of
+    a process share one table."""
 
     def __init__(self, topics: TopicTable, exponent: float) -> None:
         super().__init__()
@@ -37,8 +37,8 @@ class GivenRates(dict[Topic, float]):
 
 
 class SeenRates(dict[Topic, float]):
-    """Grows with the events seen of a topic, and fades. Slowly: with each event as a reason to
-    look for other friends, no table would ever settle."""
+    """Rates that grow with the events seen of a topic and fade, slowly: if each event were a
+    reason to look for other friends, no table would ever settle."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class SeenRates(dict[Topic, float]):
             self._fade()
 
     def step(self) -> None:
-        """Once a cycle."""
+        """Count one cycle."""
         self._cycles += 1
         if self._cycles % HALVED_AFTER == 0:
             self._fade()
@@ -70,7 +70,7 @@ def _given(topics: TopicTable, exponent: float) -> GivenRates:
 
 
 def make_rates(text: str, topics: TopicTable) -> Mapping[Topic, float] | None:
-    """None stands for rates that are all the same, which are faster to reckon with."""
+    """Return the rates that a parameter names; None for uniform rates, which are faster."""
     name, _, argument = text.partition(":")
     if text == "uniform":
         return None

@@ -1,4 +1,4 @@
-"""How good a friend another node would be (equation 1)."""
+"""The utility of another node as a friend (equation 1)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from orbweaver.core.topics import Interest, TopicTable
 
 
 def overlap(mine: Interest, other: Interest) -> float:
-    """Topics in common, of all topics of either: the utility when all rates are the same."""
+    """Return the share of common topics among all topics of either node: the utility if all rates
+    are the same."""
     shared = (mine.mask & other.mask).bit_count()
-    # This is asked more often than anything else; hence no len() of the interests.
+    # Called more often than anything else; hence no len() of the interests.
     either = len(mine.topics) + len(other.topics) - shared
     return shared / either if either else 0.0
 
@@ -19,10 +20,10 @@ def overlap(mine: Interest, other: Interest) -> float:
 def weighted(
     mine: Interest, other: Interest, topics: TopicTable, rates: Mapping[Topic, float]
 ) -> float:
-    """The same with each topic counted by its rate of publication."""
+    """Return the same share with each topic weighted by its publication rate."""
     both = mine.mask & other.mask
     if not both:
-        return 0.0  # most strangers; the rest takes long
+        return 0.0  # as for most strangers; the rest takes long
     rate = rates.__getitem__
     shared = sum(map(rate, topics.of_mask(both).topics))
     either = sum(map(rate, mine.topics)) + sum(map(rate, other.topics)) - shared

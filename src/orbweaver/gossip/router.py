@@ -1,0 +1,79 @@
+"""Greedy routing on the circle of identifiers."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+
+from orbweaver.core.identifiers import SPACE, Places
+from orbweaver.core.ids import NodeId
+
+
+class Router:
+    """A node and its neighbours in their order round the circle.
+
+    A lookup goes on to the neighbour that is nearest to the place it is for, if it is nearer
+    than this node: in either direction, or clockwise only, to the last one before the place.
+    """
+
+    def __init__(self, me: NodeId, places: Places[NodeId], clockwise: bool = False) -> None:
+        self._me = me
+        self._place_of = places
+        self._clockwise = clockwise
+        self._nodes = [me]
+        self._places = [places[me]]
+
+    def add(self, neighbor: NodeId) -> None:
+        place = self._place_of[neighbor]
+        at = bisect_left(self._places, place)
+        self._nodes.insert(at, neighbor)
+        self._places.insert(at, place)
+
+    def remove(self, neighbor: NodeId) -> None:
+        at = self._nodes.index(neighbor)
+        del self._nodes[at], self._places[at]
+
+    def next_hop(self, place: int) -> NodeId | None:
+        """Return the next node on the way to a place, or None if this node is the last one."""
+        places = self._places
+        if self._clockwise:
+            best = self._nodes[bisect_right(places, place) - 1]
+            return None if best == self._me else best
+        after = bisect_left(places, place)
+        before = after - 1
+        if after == len(places):
+            after = 0
+        near = (
+            before if (place - places[before]) % SPACE < (places[after] - place) % SPACE else after
+        )
+        best = self._nodes[near]
+        return None if best == self._me else best
+
+    def beside(self, node: NodeId) -> list[NodeId]:
+        """Return the neighbours that stand next to a node, before it and after it."""
+        place = self._place_of[node]
+        after = bisect_right(self._places, place) % len(self._places)
+        before = bisect_left(self._places, place) - 1
+        found = dict.fromkeys((self._nodes[before], self._nodes[after]))
+        return [one for one in found if one not in (node, self._me)]
+
+
+def lookup(
+    start: NodeId,
+    place: int,
+    places: Places[NodeId],
+    neighbors: Callable[[NodeId], Iterable[NodeId]],
+    limit: int = 1000,
+) -> list[NodeId]:
+    """Return the path of a lookup over given tables, both ends included. It serves to look at
+    overlays from outside."""
+    path = [start]
+    while len(path) <= limit:
+        router = Router(path[-1], places)
+        for neighbor in neighbors(path[-1]):
+            router.add(neighbor)
+        following = router.next_hop(place)
+        if following is None:
+            break
+        path.append(following)
+    return path

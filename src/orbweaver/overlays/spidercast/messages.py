@@ -1,0 +1,99 @@
+"""The messages of SpiderCast (its Figures 2 and 4), and of the rings of ring-per-topic."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import Message, Purpose
+from orbweaver.core.topics import Interest
+
+
+class Connect(Message, frozen=True, gc=False, tag="connect"):
+    """A request for a link, for one of the sender's tasks. Degree and target are the sender's."""
+
+    task: int
+    degree: int
+    target: int
+    interest: Interest
+
+
+class ConnectOk(Message, frozen=True, gc=False, tag="connect-ok"):
+    """The answer that accepts a link. Degree and target are the sender's, as in CONNECT."""
+
+    task: int
+    degree: int
+    target: int
+    interest: Interest
+
+
+class Redirect(Message, frozen=True, gc=False, tag="redirect"):
+    """The answer that refuses a link and names another candidate, if there is one."""
+
+    task: int
+    peer: NodeId | None
+    interest: Interest | None
+
+
+class Disconnect(Message, frozen=True, gc=False, tag="disconnect"):
+    """A request to give up a link that the sender does not need."""
+
+    task: int
+
+
+class DisconnectOk(Message, frozen=True, gc=False, tag="disconnect-ok"):
+    """The answer that gives the link up."""
+
+    task: int
+
+
+class Leave(Message, frozen=True, gc=False, tag="leave"):
+    """The sender ends its links: those of one task, or all of them if `task` is None."""
+
+    task: int | None
+
+
+class TaskState(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What a heartbeat tells of one task."""
+
+    degree: int
+    target: int
+
+
+class Heartbeat(Message, frozen=True, gc=False, tag="heartbeat"):
+    """Degree and target of each task (Sec. 2.3). The interest comes along for a while after
+    it has changed (Sec. 2.4)."""
+
+    purpose: ClassVar[Purpose] = "keepalive"
+    tasks: tuple[TaskState, ...]
+    interest: Interest | None
+
+
+class Follow(Message, frozen=True, gc=False, tag="ring-follow"):
+    """The receiver is the sender's successor on these topics, and on no others."""
+
+    topics: Interest
+    interest: Interest
+
+
+class Followed(Message, frozen=True, gc=False, tag="ring-followed"):
+    """The answer to FOLLOW, and what a node sends when its interest has changed."""
+
+    interest: Interest
+
+
+class Closer(Message, frozen=True, gc=False, tag="ring-closer"):
+    """On this topic, `peer` is between the receiver and the sender."""
+
+    topic: Topic
+    peer: NodeId
+
+
+class RingLeave(Message, frozen=True, gc=False, tag="ring-leave"):
+    """The sender leaves all rings."""
+
+
+class RingHeartbeat(Message, frozen=True, gc=False, tag="ring-heartbeat"):
+    purpose: ClassVar[Purpose] = "keepalive"
