@@ -1,1 +1,1 @@
-"""The asyncio host: the same overlay classes as a network of real processes."""
+"""The asyncio host runs the same overlay classes as a network of real processes."""

@@ -1,14 +1,14 @@
 """The pages for operators: `/metrics`, `/status` and `/healthz` over plain HTTP; `/` lists them.
 
-It has no authentication, so it binds to this machine only unless told otherwise, and then
-answers only those who call it by a name of this machine: a web page elsewhere that makes
-a browser ask here (DNS rebinding) gets nothing.
+The pages have no authentication, so by default they are served only on this machine. Then only
+requests that name this machine in `Host` are answered: a web page elsewhere that makes a browser
+send requests here (DNS rebinding) gets nothing.
 
-Whoever asks must not disturb the node. A request is small and has to arrive in time; few
-are served at once and the next ones wait in the kernel; and connections are taken one at
-a time with a pause in between, so that a flood of them costs little more than no flood.
+Requests must not disturb the node. A request is small and has to arrive in time; few are served
+at once and the next ones wait in the kernel; and connections are accepted one at a time with a
+pause in between, so that a flood of connections costs little more than no flood.
 
-Nodes that show no such page need not import this file, nor `prometheus_client`.
+A node without these pages does not import this file, nor `prometheus_client`.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ from orbweaver.net.scrape import CONTENT_TYPE, Metrics
 from orbweaver.net.status import ADMIN_HOST, ADMIN_PORT, Status
 
 CONNECTIONS_MAX = 32
+"""Most connections that are served at once."""
 EXCHANGE_S = 5.0
-"""For a request to arrive; then again for its answer to be taken."""
+"""Seconds for a request to arrive, and again for its answer to be read."""
 ACCEPT_PAUSE_S = 0.02
+"""Seconds from one accepted connection to the next."""
 
 CONTENTS = b"""\
 An Orbweaver node. Its pages:
@@ -50,7 +52,8 @@ log = structlog.get_logger()
 
 
 class Admin:
-    """`status` is asked for each page; where it fails, the page is a 500."""
+    """The server of the pages. `status` is called for each page; if it fails, the answer is a
+    500."""
 
     def __init__(self, counters: Counters, status: Callable[[], Status]) -> None:
         self._status = status
@@ -67,7 +70,7 @@ class Admin:
         self._local = True
 
     async def start(self, host: str = ADMIN_HOST, port: int = ADMIN_PORT) -> tuple[str, int]:
-        """Listen; port 0 takes a free one. Gives the address that is listened on."""
+        """Listen, and return the bound address; port 0 takes a free port."""
         loop = asyncio.get_running_loop()
         try:
             found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -78,7 +81,7 @@ class Admin:
             )
         except (OSError, OverflowError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            reason = reason.partition(" (while attempting")[0]  # the address, once more
+            reason = reason.partition(" (while attempting")[0]  # it repeats the address
             raise UsageError(f"the admin page cannot listen on {host}:{port}: {reason}") from None
         listening.setblocking(False)
         bound = listening.getsockname()
@@ -102,7 +105,7 @@ class Admin:
             await self._slots.acquire()
             try:
                 connection, _ = await loop.sock_accept(listening)
-            except OSError as error:  # no file descriptor left, or the caller is gone again
+            except OSError as error:  # no file descriptor left, or the caller has gone
                 self._slots.release()
                 log.warning("admin page cannot accept", reason=str(error))
                 await asyncio.sleep(1)
@@ -123,7 +126,7 @@ class Admin:
             async with asyncio.timeout(EXCHANGE_S):
                 await send(connection, answer)
         except OSError:
-            pass  # gone, or too slow: its own affair
+            pass  # the caller has gone, or is too slow
 
     async def _answer(self, connection: socket.socket) -> bytes:
         try:
@@ -145,7 +148,7 @@ class Admin:
         kind, make = self._pages[request.path]
         try:
             return response(HTTPStatus.OK, kind, make())
-        except Exception:  # a page less, not a node less
+        except Exception:  # a page may fail, the node goes on
             log.exception("admin page failed", page=request.path)
             raise HttpError(HTTPStatus.INTERNAL_SERVER_ERROR) from None
 

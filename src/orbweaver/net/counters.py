@@ -1,5 +1,8 @@
-"""What a node counts. Plain integers, since most are counted on the fastest path; the
-metrics page and the status print them by name, with the meaning given here."""
+"""The counters of a node.
+
+Counters are plain integers, since most are counted on the fastest path. The metrics page and the
+status print them by name, with the meaning given here.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,20 @@ def _counter(meaning: str) -> Any:
 @dataclasses.dataclass(slots=True)
 class Counters:
     published: int = _counter("events published here")
-    published_to_nobody: int = _counter("events for which there was no neighbour yet; kept")
+    published_to_nobody: int = _counter(
+        "events published while there was no neighbour for them; the window keeps them"
+    )
     delivered: int = _counter("events given to the application")
-    caught_up: int = _counter("of these, events pulled from a neighbour's window")
-    repeated: int = _counter("events that came again and were not given out twice")
+    caught_up: int = _counter("delivered events that were pulled from a neighbour's window")
+    repeated: int = _counter("events that came again and were not delivered twice")
     relayed: int = _counter("copies of events received without interest in their topic")
     missed: int = _counter(
-        "events that a subscription lost: not read in time, or, in order, not there in time"
+        "events that a subscription lost: not read in time, or, if ordered, not arrived in time"
     )
 
-    declined: int = _counter("events that a peer did not take: too large for it, or not allowed")
+    declined: int = _counter(
+        "events that a peer did not accept: too large for the peer, or not allowed"
+    )
 
     messages_in: int = _counter("overlay messages received")
     messages_out: int = _counter("overlay messages sent")
@@ -33,7 +40,7 @@ class Counters:
     datagrams_out: int = _counter("datagrams sent")
 
     dropped_control: int = _counter(
-        "control messages dropped: a queue was full, or they were too large"
+        "control messages dropped because a queue was full or the message was too large"
     )
     dropped_data: int = _counter("events dropped because a queue was full, the oldest first")
     dropped_unreachable: int = _counter("messages for peers that could not be reached")
@@ -41,7 +48,7 @@ class Counters:
     connections_in: int = _counter("connections accepted")
     connections_out: int = _counter("connections opened")
     connections_refused: int = _counter(
-        "connections refused: too many, or of a peer that was shut out"
+        "connections refused because there were too many or the peer was banned"
     )
     dials_failed: int = _counter("attempts to connect that failed")
     peers_lost: int = _counter("peers given up as unreachable")
@@ -49,12 +56,12 @@ class Counters:
     bad_frames: int = _counter("frames that could not be read")
     bad_datagrams: int = _counter("datagrams that were damaged, forged or repeated")
     bad_handshakes: int = _counter("handshakes that failed or took too long")
-    bad_messages: int = _counter("messages that an overlay refused")
+    bad_messages: int = _counter("messages that the gate or the overlay refused")
     bad_cards: int = _counter("contact cards with a wrong signature")
     bad_seals: int = _counter("batches of events with a wrong signature")
     forged: int = _counter("events that their publisher did not sign")
     replayed: int = _counter("events signed too long ago")
-    not_allowed: int = _counter("events by publishers who may not publish on the topic")
+    not_allowed: int = _counter("events whose publisher may not publish on the topic")
     flooded: int = _counter("connections paused for sending faster than allowed")
 
     def as_dict(self) -> dict[str, int]:

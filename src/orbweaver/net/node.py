@@ -1,4 +1,4 @@
-"""A node to embed: publish, subscribe, and nothing else to run.
+"""A node to embed in a program: publish and subscribe, with nothing else to run.
 
 async with orbweaver.Node(listen="127.0.0.1:0", join=["127.0.0.1:7700"]) as node:
     news = await node.subscribe("news/sport")
@@ -55,32 +55,35 @@ if TYPE_CHECKING:
     from orbweaver.net.admin import Admin
 
 JOIN_S = 5.0
-"""How long a node waits for an answer before it starts alone."""
+"""Seconds that a node waits for an answer before it starts alone."""
 BURST = 256
-"""Events published without a pause; then what is waiting is written first."""
+"""How many events are published without a pause; then waiting messages are written first."""
 BURST_BYTES = 1 << 12
-"""A large one counts as several: one more for each so many bytes."""
+"""Bytes of payload for which an event counts once more against `BURST`."""
 BACKLOG_MAX = 1024
-"""Events that neighbours were told of and may not have taken before publishing waits."""
+"""How many events neighbours may have been told of and not taken before publishing waits."""
 CATCH_UP_S = 0.25
-"""A new link is being made; then its far end is asked what we missed."""
+"""Seconds from a new link until its far end is asked for missed events; the connection may still
+have to be made."""
 ROOM_S = 0.25
-"""Whether there is room is looked at again after so long, if nobody says so."""
+"""Seconds after which a waiting `publish` checks for room even if it was not woken."""
 
 log = structlog.get_logger()
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
-    """What became of a publication when `publish` returned."""
+    """The state of a publication when `publish` returned."""
 
     event: tuple[str, int, Topic, int]
-    """Publisher, epoch, topic, sequence number: its name for ever."""
+    """Publisher, epoch, topic and sequence number, which identify the event for ever."""
     neighbours: int
-    """To how many the event, or word of it, went at once. With 0 it is kept, and goes to
-    those who come and ask while it is in the window."""
+    """To how many neighbours the event, or a notice of it, was sent at once. With 0 the event is
+    kept, and goes to neighbours that ask for it while it is in the window."""
 
 
 class NetworkNode:
+    """A node of a network: it joins, keeps its links, publishes, subscribes and catches up."""
+
     def __init__(
         self,
         overlay: type[Overlay],
@@ -89,7 +92,8 @@ class NetworkNode:
         tempo: float = 1.0,
         recorder: LiveRecorder | None = None,
     ) -> None:
-        """`recorder` instead of one that writes into the folder of the settings."""
+        """Prepare a node; `start` runs it. `recorder` takes the place of the recorder that writes
+        into the folder `records` of the settings."""
         self.settings = settings
         self._overlay = overlay
         self._params = open_params(overlay, settings)
@@ -103,20 +107,20 @@ class NetworkNode:
         self._upkeep: Upkeep | None = None
         self._upkeeping: asyncio.Task[None] | None = None
         self._keeping: list[asyncio.Task[None]] = []
-        """Reads the topics of the setting `subscribe`."""
+        """Tasks that read the topics of the setting `subscribe`."""
         self._host: Host | None = None
         self._stopped = False
         self._recorder = recorder
         self._admin: Admin | None = None
         self.admin_address = ""
-        """Where the admin page is, once the node runs; empty without one."""
+        """Address of the admin page, once the node runs; empty without an admin page."""
         self._log: EventLog = EventLog()
 
     # -- life
 
     async def start(self) -> None:
         if self._host is not None:
-            raise UsageError("this node has been started; make another")
+            raise UsageError("this node has been started already; make a new node")
         try:
             await self._start()
         except BaseException:
@@ -146,7 +150,7 @@ class NetworkNode:
         self._bootstrap = Bootstrap(host, self.settings.join)
         await host.listen()
         if self.settings.admin:
-            from orbweaver.net.admin import Admin  # 4 MB, for those who want the page
+            from orbweaver.net.admin import Admin  # 4 MB, only for nodes with an admin page
 
             self._admin = Admin(host.counters, self.status)
             bound = await self._admin.start(*split_address(self.settings.admin, ADMIN_PORT))
@@ -201,13 +205,17 @@ class NetworkNode:
     async def subscribe(
         self, topic: Topic, *, since: float = 0.0, ordered: bool = False, buffer: int = 10_000
     ) -> Subscription:
-        """Events on a topic, from now on; with `since`, also those of the last so many
-        seconds that neighbours, or other readers at this node, still have. `ordered` gives
-        those of one publisher in the order of publication, waiting a while for what is late."""
+        """Subscribe to a topic, and return an iterator over its events from now on.
+
+        With `since`, events of the last `since` seconds that neighbours, or other readers at
+        this node, still have come too. With `ordered`, the events of each publisher come in the
+        order of publication, and late events are waited for. `buffer` is how many events may
+        wait to be read.
+        """
         host = self._running()
         self._check_interest(host, topic)
         if not (since >= 0 and math.isfinite(since)):
-            raise UsageError(f"since is a number of seconds, not {since}")
+            raise UsageError(f"since={since} should be a number of seconds, 0 or more")
         host.tick()
         now = host.now()
         shared = topic in self._readers.since
@@ -222,14 +230,17 @@ class NetworkNode:
         return subscription
 
     async def publish(self, topic: Topic, payload: bytes | bytearray | memoryview | str) -> Receipt:
-        """Publish, and say to how many neighbours it went. Waits while queues are full,
-        unless the node was told to drop instead. Raises `PayloadTooLarge` for a payload larger
-        than `payload_bytes_max` of this node, or of all peers that it is connected with."""
+        """Publish an event, and return to how many neighbours it was sent.
+
+        `publish` waits while queues are full, unless the setting `when_full` is `drop`. It raises
+        `PayloadTooLarge` for a payload larger than `payload_bytes_max` of this node, or of all
+        peers that the node is connected with.
+        """
         host = self._running()
         if isinstance(payload, str):
             payload = payload.encode()
         elif isinstance(payload, bytearray | memoryview):
-            payload = bytes(payload)  # whoever made it may write into it again
+            payload = bytes(payload)  # a copy, since the caller may change its buffer later
         elif not isinstance(payload, bytes):
             raise UsageError(f"a payload is bytes or text, not {type(payload).__name__}")
         if len(payload) > self.settings.payload_bytes_max:
@@ -242,11 +253,11 @@ class NetworkNode:
             if host.recorder is not None:
                 host.recorder.interest(topic, "publish")
         if self._burst >= BURST:
-            # All wait, whoever publishes, and in the order in which they came.
+            # All calls of `publish` wait, in the order in which they came.
             async with self._gate:
                 if self._burst >= BURST:
                     await self._breathe(host)
-            self._running()  # it may have been stopped meanwhile
+            self._running()  # the node may have been stopped meanwhile
         self._burst += 1 + len(payload) // BURST_BYTES
         event, reach = host.publish(topic, payload)
         if host.recorder is not None:
@@ -255,34 +266,37 @@ class NetworkNode:
         return Receipt((self.id, event.epoch, event.topic, event.seq), reach)
 
     async def drain(self, timeout: float | None = None) -> None:
-        """Wait until every event published here so far has been sent to a neighbour, all that
-        waits for other neighbours has been sent too, and they have read it. Raises
-        `NotDrained`, a `TimeoutError` that says how many events no neighbour was sent, after
-        `timeout` seconds, or once some of them have left the window unsent. Events that nobody
-        subscribes to are sent to no neighbour."""
+        """Wait until every event published here so far has been sent to a neighbour, all queues
+        have been sent, and the neighbours have read them.
+
+        Raise `NotDrained`, a `TimeoutError` that says how many events were sent to no neighbour,
+        after `timeout` seconds, or once some events have left the window unsent. Events to
+        which no node subscribes are sent to no neighbour.
+        """
         await drain(self._running(), self._log, timeout)
 
-    # -- what can be looked at
+    # -- inspection
 
     @property
     def id(self) -> str:
-        """16 hexadecimal digits, as in `Delivery.publisher`."""
+        """Return the node's id: 16 hexadecimal digits, as in `Delivery.publisher`."""
         return id_text(self._identity.node)
 
     @property
     def address(self) -> str:
-        """Where others reach this node."""
+        """Return the address at which other nodes reach this one."""
         return self._running().card.address
 
     def neighbours(self) -> list[str]:
         return [id_text(peer) for peer in self._running().links()]
 
     def unanswered(self) -> dict[str, str]:
-        """The addresses to join that let nobody in when last asked, and why."""
+        """Return the addresses to join that did not let this node in at the last attempt, and why
+        they did not."""
         return dict(self._bootstrap.unanswered)
 
     def declined(self) -> dict[str, str]:
-        """The peers that did not take events, by id, and the last reason that each had."""
+        """Return the peers that did not accept events, by id, and the last reason of each."""
         return {id_text(peer): why for peer, why in self._running().declines.items()}
 
     def status(self) -> Status:
@@ -297,7 +311,7 @@ class NetworkNode:
 
     @property
     def host(self) -> Host:
-        """The machinery inside. For tests, which put losses and delays there."""
+        """Return the host inside the node, for tests that add losses and delays to it."""
         return self._running()
 
     def _check_interest(self, host: Host, topic: Topic) -> None:
@@ -305,18 +319,18 @@ class NetworkNode:
             check_single_topic(topic)
             if names_size([*host.interest, topic]) > INTEREST_BYTES_MAX:
                 raise UsageError(
-                    f"{len(host.interest)} topics are as many as one node can tell others of; "
-                    "run another node for more"
+                    f"the names of {len(host.interest) + 1} topics take more than the "
+                    f"{INTEREST_BYTES_MAX} bytes that one node may use; run another node for more"
                 )
 
     # -- events
 
     def _on_events(self, messages: Sequence[Carrier], source: NodeId | None) -> None:
-        """From the overlay."""
+        """Take events that the overlay delivers."""
         self._take(messages, source)
 
     def _on_caught_up(self, message: Carrier, source: NodeId) -> int:
-        """From a neighbour's window."""
+        """Take an event out of a neighbour's window. Return 1 if it is new, else 0."""
         news = self._take([message], source, pulled=True)
         self._running().counters.caught_up += news
         return news
@@ -324,7 +338,8 @@ class NetworkNode:
     def _take(
         self, messages: Sequence[Carrier], source: NodeId | None, pulled: bool = False
     ) -> int:
-        """Into the window, and to who reads; how many are news."""
+        """Put events into the window and give the new ones to the readers; return how many are
+        new."""
         host: Host = self._host  # type: ignore[assignment]
         now, me, put = host.now(), host.me, self._log.put
         fresh = []
@@ -333,7 +348,7 @@ class NetworkNode:
             try:
                 if not put(event, message.age_ms, now, source):
                     host.counters.repeated += 1
-                elif event.publisher != me:  # or of an earlier life: no news to us
+                elif event.publisher != me:  # an own event may come back from an earlier life
                     fresh.append(message)
             except ProtocolError:
                 host.counters.bad_messages += 1
@@ -345,7 +360,7 @@ class NetworkNode:
         return len(fresh)
 
     def _kept(self, host: Host, topic: Topic, age_ms_max: int) -> list[Carrier]:
-        """Events of others that other readers here have had."""
+        """Return events of other nodes that other readers here have had."""
         kept = self._log.missing_of(topic, {}, age_ms_max, Subscription.BYTES_MAX, host.now())
         return [Carrier(event, 1, age) for event, age in kept if event.publisher != host.me]
 
@@ -369,7 +384,7 @@ class NetworkNode:
         if host.recorder is not None:
             host.recorder.interest(topic, "unsubscribe")
         host.overlay.unsubscribe(topic)
-        # Last, since the disk may be full.
+        # The log comes last, since it fails if the disk is full.
         self._log.forget_subscription(topic)
         self._log.drop_topic(topic)
 
@@ -379,7 +394,7 @@ class NetworkNode:
     # -- back-pressure
 
     async def _breathe(self, host: Host) -> None:
-        await asyncio.sleep(0)  # what has been published is written now
+        await asyncio.sleep(0)  # published events are written in this turn of the loop
         while (
             self.settings.when_full == "wait"
             and not self._stopped
@@ -399,11 +414,11 @@ class NetworkNode:
         if self._host is None:
             raise UsageError("the node does not run: use `async with`, or await start()")
         if self._stopped:
-            raise UsageError("the node has stopped; make another")
+            raise UsageError("the node has stopped; make a new node")
         return self._host
 
 
 async def _discard(subscription: Subscription) -> None:
-    """Read without an application; the node keeps the events for others."""
+    """Read a subscription without an application; the node keeps its events for other nodes."""
     async for _ in subscription:
         pass

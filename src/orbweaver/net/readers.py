@@ -1,6 +1,6 @@
-"""Who reads what here: the subscriptions of one node, by topic, and since when.
+"""The readers of one node: its subscriptions by topic, and since when each topic has one.
 
-A topic is subscribed to in the overlay while it has at least one reader.
+The overlay subscribes to a topic while the topic has at least one reader.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from orbweaver.net.settings import Settings
 from orbweaver.net.subscription import Subscription
 
 ORDER_MS = 5000
-"""How long an ordered subscription waits for what is late, at least, in milliseconds."""
+"""How long an ordered subscription waits for late events, at least, in milliseconds."""
 FIRST_MS = 500
 """How long the first event of a stream waits for lower ones, in milliseconds."""
 EVENTS_MIN = 1000
-"""Events that wait of one publisher on one topic, at least; more where windows hold more, since
-what is missing before more than these has left all windows."""
+"""How many events of one publisher on one topic may wait, at least. More may wait where windows
+hold more: events missing before so many later ones have left all windows."""
 _topic = attrgetter("event.topic")
 
 
@@ -31,21 +31,21 @@ class Readers:
         self, first: Callable[[Topic], None], last: Callable[[Topic], None],
         missed: Callable[[int], None], settings: Settings,
     ) -> None:  # fmt: skip
-        """`first` is told of a topic that has a reader now, `last` of one that has none any
-        more, and `missed` how many events a reader has lost."""
+        """Start without readers. `first` is called with a topic that gets its first reader, `last`
+        with a topic that loses its last one, and `missed` with how many events a reader lost."""
         self._settings = settings
         self._first = first
         self._last = last
         self._missed = missed
         self._readers: dict[Topic, list[Subscription]] = {}
         self.since: dict[Topic, int] = {}
-        """Topic -> since when events on it are owed to us."""
+        """Topic -> since when events on it are owed to this node."""
 
     def add(
         self, topic: Topic, since: int, now: int, log: EventLog, *, ordered: bool, buffer: int
     ) -> Subscription:
         if topic not in self._readers:
-            # After a restart, what was missed since the first subscription is still owed.
+            # After a restart, events missed since the first subscription are still owed.
             since = min(since, log.subscriptions().get(topic, since))
         shared = topic in self._readers
         order = None
@@ -69,13 +69,13 @@ class Readers:
                     subscription.offer(events, now)
 
     def expire(self, now: int) -> None:
-        """Give out what has waited too long for something before it."""
+        """Give out events that have waited too long for earlier ones."""
         for topic in list(self._readers):
             for subscription in self._readers.get(topic, ()):
                 subscription.expire(now)
 
     def end(self) -> None:
-        """The node stops: nothing more comes."""
+        """End all subscriptions, because the node stops."""
         for known in list(self._readers.values()):
             for subscription in known:
                 subscription.end()
@@ -94,8 +94,11 @@ class Readers:
 
 
 def _order(log: EventLog, topic: Topic, settings: Settings, past: bool, shared: bool) -> Ordered:
-    """What comes from windows comes later than what is published now; so where the past is
-    asked for, the beginning is waited for as long as any gap."""
+    """Make the order of a new subscription, and tell it what the log knows of each stream.
+
+    Events from windows come later than events published now. So a subscription that asks for
+    the past waits for the first event of a stream as long as for any gap.
+    """
     order = Ordered(
         wait_ms=ORDER_MS,
         first_ms=ORDER_MS if past else FIRST_MS,
@@ -103,14 +106,14 @@ def _order(log: EventLog, topic: Topic, settings: Settings, past: bool, shared: 
         window_ms=round(1000 * settings.window_s) if settings.window_events else 0,
     )
     if past and shared:
-        return order  # what was seen here, by other readers, is given to this one again
+        return order  # events that other readers have had are offered again to this one
     for stream, edges in log.positions(topic).items():
         if past:
-            # What was seen is not given out again. A stream that was not seen from its
+            # Events seen before are not offered again. A stream that was not seen from its
             # beginning may have begun long ago.
             runs = zip(edges[1::2], edges[2::2], strict=True)
             order.expect(stream, edges[0] or None, runs)
         else:
-            # What is missing before the last that was seen is nobody's here.
+            # Events missing before the last one seen are owed to no reader here.
             order.expect(stream, edges[-1])
     return order

@@ -1,4 +1,4 @@
-"""As much of HTTP/1.1 as a page for operators needs: one small request for each
+"""Implement as much of HTTP/1.1 as a page for operators needs: one small request for each
 connection, one answer, and the connection is closed."""
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 REQUEST_BYTES_MAX = 8192
+"""Largest request, in bytes."""
 LINGER_BYTES = 65_536
-"""Of what still comes after the answer, this much is read and thrown away."""
+"""Bytes that are read and thrown away after the answer, at most."""
 
 _FIRST = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~]+) HTTP/1\.[01]")
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
 
 
 class HttpError(Exception):
-    """The request gets this answer instead of a page."""
+    """The request is answered with this status in place of a page."""
 
     def __init__(self, status: HTTPStatus) -> None:
         super().__init__(status.phrase)
@@ -28,13 +29,13 @@ class HttpError(Exception):
 class Request(NamedTuple):
     method: str
     path: str
-    """Without what may follow a question mark."""
+    """The path without the query after a question mark."""
     hosts: list[str]
-    """What the caller calls us; more than one is not right, but has been seen."""
+    """Every `Host` header. A correct request has one of them, but requests with more exist."""
 
 
 async def read_request(connection: socket.socket) -> Request:
-    """Up to the empty line. What may follow it is of no interest."""
+    """Read a request up to the empty line. A body after it is ignored."""
     loop = asyncio.get_running_loop()
     request = b""
     while (end := request.find(b"\r\n\r\n")) < 0:
@@ -81,8 +82,11 @@ def response(status: HTTPStatus, kind: str, body: bytes) -> bytes:
 
 
 async def send(connection: socket.socket, answer: bytes) -> None:
-    """Send, say that this was all, and wait for the caller to say the same: to close while
-    bytes are unread is a reset, which would overtake the answer."""
+    """Send the answer, shut down our side, and wait until the caller closes its side.
+
+    Closing a socket with unread bytes resets the connection, and the reset would overtake the
+    answer.
+    """
     loop = asyncio.get_running_loop()
     await loop.sock_sendall(connection, answer)
     connection.shutdown(socket.SHUT_WR)

@@ -1,5 +1,7 @@
-"""What Prometheus reads: counters and status as metrics, made anew for each reading, so
-that counting costs the node nothing more than an integer."""
+"""Serve counters and status as metrics for Prometheus.
+
+The metrics are made anew for each request, so that counting costs the node only an integer.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,9 @@ from orbweaver.net.status import Status
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 GAUGES: dict[str, tuple[str, Callable[[Status], float]]] = {
-    "uptime_seconds": ("since the node started", lambda s: s.uptime_s),
+    "uptime_seconds": ("seconds since the node started", lambda s: s.uptime_s),
     "links": ("links of the overlay", lambda s: len(s.links)),
-    "links_connected": ("of these, links whose connection stands", lambda s: s.links_connected),
+    "links_connected": ("links whose connection is open", lambda s: s.links_connected),
     "connections": ("open connections", lambda s: s.connections),
     "peers_known": ("peers whose address is known", lambda s: s.peers_known),
     "queued_messages": ("messages that wait to be sent", lambda s: s.queued_messages),
@@ -34,7 +36,7 @@ GAUGES: dict[str, tuple[str, Callable[[Status], float]]] = {
     "log_events": ("events in the window", lambda s: s.log.get("events", 0)),
     "log_bytes": ("bytes of the events in the window", lambda s: s.log.get("bytes", 0)),
 }
-"""By name, after `orbweaver_`: the meaning, and where in the status it stands."""
+"""Name of each gauge, without `orbweaver_` -> its meaning, and how to get it from the status."""
 
 
 class NodeCollector(Collector):
@@ -43,7 +45,7 @@ class NodeCollector(Collector):
         self._status = status
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing. Without this, registering would ask a node that may not run yet."""
+        """Return nothing: else registering would call `collect` on a node that may not run yet."""
         return ()
 
     def collect(self) -> Iterable[Metric]:
@@ -55,20 +57,21 @@ class NodeCollector(Collector):
         for name, (meaning, of) in GAUGES.items():
             yield GaugeMetricFamily(f"orbweaver_{name}", meaning, value=of(status))
         state = GaugeMetricFamily(
-            "orbweaver_overlay_state", "what the overlay keeps", labels=["of"]
+            "orbweaver_overlay_state", "sizes that the overlay reports", labels=["of"]
         )
         for name, value in status.overlay_state.items():
             state.add_metric([name], value)
         yield state
         yield InfoMetricFamily(
             "orbweaver_node",
-            "which node this is",
+            "id, overlay and security of the node",
             value={"id": status.id, "overlay": status.overlay, "secure": status.secure},
         )
 
 
 class Metrics:
-    """Collectors of its own: several nodes may live in one process."""
+    """The metrics of one node, in a registry of its own, since several nodes may run in one
+    process."""
 
     def __init__(self, counters: Counters, status: Callable[[], Status]) -> None:
         self._collectors = CollectorRegistry()

@@ -1,5 +1,5 @@
-"""What a node says about itself: the shape that its status page has, for the node that
-fills it in and for those who read it."""
+"""The status of a node: the shape of its status page, for the node and for programs that read
+the page."""
 
 from __future__ import annotations
 
@@ -10,23 +10,28 @@ import msgspec
 from orbweaver.core.ids import NodeId
 
 ADMIN_HOST = "127.0.0.1"
+"""Default address of the admin page."""
 ADMIN_PORT = 7701
+"""Default port of the admin page."""
 
 
 def id_text(node: NodeId) -> str:
-    """A node as people see it: 16 hexadecimal digits."""
+    """Return a node's id as people see it: 16 hexadecimal digits."""
     return f"{node:016x}"
 
 
 class TopicStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A topic that the node subscribes to."""
+
     topic: str
     subscribers: int
-    """Iterators of this process that read the topic."""
+    """How many subscriptions of this process read the topic."""
     since_s: float
+    """Seconds since the time from which on events are owed to the subscriptions."""
 
 
 class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """A link of the overlay. It may stand while the connection below it is being made."""
+    """A link of the overlay. A link may exist while its connection is still being made."""
 
     peer: str
     address: str
@@ -38,8 +43,11 @@ class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """One reading. Numbers only grow or are of this moment: rates are worked out by
-    readers, out of two readings and the `uptime_s` between them."""
+    """One reading of a node.
+
+    Each number only grows, or belongs to this moment. Readers compute rates from two readings
+    and the `uptime_s` between them.
+    """
 
     id: str
     overlay: str
@@ -54,11 +62,11 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     queued_messages: int
     queued_bytes: int
     overlay_state: dict[str, int] = {}
-    """Sizes that the overlay tells of: views, tables, whatever it keeps."""
+    """The overlay's own status: sizes of views and tables, by name."""
     log: dict[str, int] = {}
-    """Of the window of past events: `events` and `bytes` at least."""
+    """Sizes of the window of past events: `events` and `bytes` at least."""
     counters: dict[str, int] = {}
-    """`Counters` by name."""
+    """The node's `Counters`, by name."""
 
     @property
     def links_connected(self) -> int:

@@ -1,4 +1,4 @@
-"""A reading of a node, as its status page shows it."""
+"""Take a reading of a node, as its status page shows it."""
 
 from __future__ import annotations
 

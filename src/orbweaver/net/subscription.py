@@ -1,4 +1,4 @@
-"""What an application reads: an async iterator over the events of a topic."""
+"""A subscription is what an application reads: an async iterator over the events of a topic."""
 
 from __future__ import annotations
 
@@ -22,25 +22,30 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
     topic: Topic
     payload: bytes
     publisher: str
-    """The id of its node, 16 hexadecimal digits, as in `Node.id`."""
+    """The id of the publisher, 16 hexadecimal digits, as in `Node.id`."""
     epoch: int
-    """When the publisher started; its sequence numbers begin anew then."""
+    """When the publisher started; sequence numbers begin anew with each epoch."""
     seq: int
     hops: int
-    """Links that the event has crossed."""
+    """How many links the event has crossed."""
     missed: int
-    """Events on this topic that this reader lost just before this one, because it did not
-    read in time, or, in an ordered subscription, because they did not come while a peer could
-    still have them, or came after later ones had been given out."""
+    """How many events on this topic the subscription lost just before this one. An event is lost
+    if the application does not read in time. In an ordered subscription an event is also lost
+    if it does not come while a peer may still have it, or comes after later ones were given
+    out."""
 
 
 class Subscription:
-    """Iterate over it. It holds so many events as its `buffer`, as far as they take no more
-    than `BYTES_MAX`; a reader that falls further behind loses the oldest, is told how many
-    (`Delivery.missed`, `missed` in all), and disturbs nobody else. Leaving a `with` block, or
-    `close`, ends it."""
+    """An async iterator over the events of one topic.
+
+    At most `buffer` events wait to be read, and at most `BYTES_MAX` bytes of payload. A reader
+    that falls further behind loses the oldest events, and learns how many (`Delivery.missed`
+    before an event, `missed` in all); other readers are not affected. Leaving a `with` block, or
+    `close`, ends the subscription.
+    """
 
     BYTES_MAX = 64 << 20
+    """Most bytes of payload that wait to be read."""
 
     def __init__(
         self,
@@ -51,24 +56,24 @@ class Subscription:
         note_missed: Callable[[int], None],
     ) -> None:
         if buffer < 1:
-            raise UsageError("a subscription has room for at least one event: buffer=1 or more")
+            raise UsageError(f"buffer={buffer} has no room for an event; it should be 1 or more")
         self.topic = topic
         self.missed = 0
         self.order = order
-        """Puts events of one publisher in order, if asked for."""
+        """Puts the events of each publisher in order; None in a subscription without order."""
         self._buffer: deque[Carrier] = deque()
         self._bytes = 0
         self._room = buffer
         self._lost = 0
         self._gaps: deque[tuple[Carrier, int]] = deque()
-        """Events in the buffer before which others were given up, and how many."""
+        """Events in the buffer before which other events were given up, and how many were."""
         self._closed = closed
         self._note_missed = note_missed
         self._waiting: asyncio.Future[None] | None = None
         self._open = True
 
     def __len__(self) -> int:
-        """Events that wait to be read."""
+        """Return how many events wait to be read."""
         return len(self._buffer)
 
     def __aiter__(self) -> Subscription:
@@ -95,7 +100,7 @@ class Subscription:
         )  # fmt: skip
 
     async def next(self, timeout: float | None = None) -> Delivery:
-        """The next event; `TimeoutError` if none comes in so many seconds."""
+        """Return the next event. Raise a `TimeoutError` if none comes in `timeout` seconds."""
         async with asyncio.timeout(timeout):
             try:
                 return await self.__anext__()
@@ -103,7 +108,7 @@ class Subscription:
                 raise UsageError("the subscription is closed") from None
 
     def close(self) -> None:
-        """Unsubscribe. What waits can still be read."""
+        """Unsubscribe. Events that wait can still be read."""
         if self._open:
             self._open = False
             self._wake()
@@ -133,12 +138,12 @@ class Subscription:
                 self._lose()
 
     def expire(self, now: int) -> None:
-        """Give out what has waited too long for something before it."""
+        """Give out events that have waited too long for earlier ones."""
         if self.order is not None:
             self._extend(self.order.expire(now))
 
     def end(self) -> None:
-        """The node stops."""
+        """End the subscription, because the node stops."""
         self._open = False
         self._wake()
 

@@ -1,1 +1,1 @@
-"""Many nodes on one machine, each a process, under a common load."""
+"""A swarm is many nodes on one machine, each in a process of its own, under a common load."""

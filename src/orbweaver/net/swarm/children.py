@@ -1,7 +1,7 @@
-"""The processes of a swarm: started a few at a time, each joining through some that run.
+"""The processes of a swarm are started a few at a time; each joins through some that run.
 
-They are told to leave by the end of their stdin. That comes when this process lets go of the
-pipe, in whatever way it ends: none of them is left behind.
+A member leaves at the end of its stdin. The end comes when this process closes the pipe, in
+whatever way this process ends, so that no member is left behind.
 """
 
 from __future__ import annotations
@@ -21,13 +21,18 @@ from orbweaver.core.seeds import sample
 from orbweaver.net.swarm.messages import MemberPlan, MemberReport, Ready, decode_said, encode
 
 CONTACTS = 3
-"""Members that a new one joins through."""
+"""How many members a new one joins through."""
 START_S = 60.0
+"""Seconds that a member may take to start."""
 LEAVE_S = 6.0
+"""Seconds that all members may take to leave; the others are killed."""
 LINE_MAX = 16 << 20
+"""Longest line of a member's stdout, in bytes."""
 
 
 class Child:
+    """The process of one member."""
+
     def __init__(self, number: int, process: Process, log: Path) -> None:
         self.number = number
         self.process = process
@@ -56,7 +61,8 @@ class Children:
         reported: Callable[[int, MemberReport], None],
         seed: int,
     ) -> None:
-        """`command` starts a member; what it says on stderr goes into a file in `logs`."""
+        """Prepare to start members with `command`. What a member writes to stderr goes into a file
+        in `logs`; its reports go to `reported`, with its number."""
         self._command = command
         self._logs = logs
         self._reported = reported
@@ -66,7 +72,7 @@ class Children:
         self.leaving = False
 
     async def start(self, plans: Sequence[MemberPlan], at_once: int) -> list[Ready]:
-        """All of them; the first one alone, then so many at a time."""
+        """Start all members: the first one alone, then `at_once` at a time."""
         addresses = [(await self._start_one(0, plans[0], [])).address]
         turns = asyncio.Semaphore(at_once)
 
@@ -93,7 +99,7 @@ class Children:
         return sum(c.ready.done() and c.process.returncode is None for c in self.all)
 
     def lost(self) -> dict[str, str]:
-        """Those that ended although nobody told them to, and what they said at last."""
+        """Return the members whose process has ended, and the last line that each logged."""
         return {
             f"node {child.number}": child.last_words()
             for child in self.all
@@ -123,7 +129,7 @@ class Children:
         plan = msgspec.structs.replace(plan, settings=plan.settings | {"join": list(join)})
         log = self._logs / f"node-{number:03}.log"
         with log.open("wb") as file:
-            # A session of its own: a Ctrl-C in the terminal is for the swarm, not for them.
+            # A session of its own: a Ctrl-C in the terminal is for the swarm, not for its members.
             process = await asyncio.create_subprocess_exec(
                 *self._command, stdin=PIPE, stdout=PIPE, stderr=file, limit=LINE_MAX,
                 start_new_session=True,
@@ -146,7 +152,7 @@ class Children:
             said = decode_said(line)
             if isinstance(said, MemberReport):
                 self._reported(child.number, said)
-            elif not child.ready.done():  # not where its start was given up
+            elif not child.ready.done():  # it is done if the start was given up
                 child.ready.set_result(said)
         await child.process.wait()
         if not child.ready.done():

@@ -1,4 +1,4 @@
-"""A swarm from its start to its end: weave, publish, wait for the last event, leave."""
+"""Run a swarm from its start to its end: weave, publish, wait for the last event, leave."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from orbweaver.net.swarm.messages import GO, HUSH, REPORT_S, MemberPlan
 from orbweaver.net.swarm.totals import SwarmTotals
 
 WEAVE_S = 20.0
-"""How long links may go on changing before publications begin all the same."""
+"""Seconds after which publications begin even if links still change."""
 STEADY = 4
-"""So many reports in a row with the same number of links are taken for an overlay."""
+"""Number of reports in a row with the same number of links after which the overlay counts as
+formed."""
 LAST_S = 20.0
-"""How long the last events may take: catching up goes round in five seconds."""
+"""Seconds that the last events may take: nodes catch up with a neighbour every five seconds."""
 
 
 class Swarm:
     def __init__(self, command: Sequence[str], plans: Sequence[MemberPlan], folder: Path) -> None:
-        """`folder` gets the logs, and a file with the admin pages."""
+        """Prepare a swarm with one member for each plan, which `command` starts. `folder` gets the
+        logs, and a file with the addresses of the admin pages."""
         self.plans = plans
         self.totals = SwarmTotals(plans)
         self.state = "starting"
         self.begun_at = time.monotonic()
         self.seconds = 0.0
-        """For how long there have been publications."""
+        """How many seconds the members have published."""
         self.admin_file = folder / "admin.txt"
         logs = folder / "log"
         logs.mkdir(exist_ok=True)
@@ -52,7 +54,7 @@ class Swarm:
         self.admin_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     async def weave(self) -> None:
-        """Until links no longer come and go."""
+        """Wait until links no longer change."""
         self.state = "weaving"
         steady, before = 0, -1
 
@@ -67,7 +69,7 @@ class Swarm:
             await _until(woven, WEAVE_S)
 
     async def publish(self, seconds: float | None) -> None:
-        """For so long, or until cancelled."""
+        """Let the members publish for so many seconds, or until cancelled."""
         self.state = "publishing"
         self.totals.begin()
         self.children.tell(GO)
@@ -81,9 +83,9 @@ class Swarm:
             self.totals.end()
 
     async def finish(self) -> None:
-        """Until everything has arrived, or can hardly arrive any more."""
+        """Wait until every event has arrived, or `LAST_S` seconds have passed."""
         self.state = "waiting for the last"
-        await asyncio.sleep(2 * REPORT_S)  # what was published just now is reported by then
+        await asyncio.sleep(2 * REPORT_S)  # all publications have been reported by then
         await _until(lambda: self.totals.missing == 0, LAST_S)
 
 

@@ -1,5 +1,8 @@
-"""Latencies as a histogram: each bar 5 % wider than the one before, so that a few hundred of
-them reach from a microsecond to hours, and those of many processes can be added up."""
+"""Histograms of latencies.
+
+Each bar is 5 % wider than the one before, so that a few hundred bars reach from a microsecond
+to hours. The histograms of several processes can be added up.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ def seconds_of(bar: int) -> float:
 
 
 def quantile(bars: Mapping[int, int], share: float) -> float | None:
-    """The latency in seconds that this share of all is not above; None if there are none."""
+    """Return the latency in seconds that this share of all latencies does not exceed, or None of
+    an empty histogram."""
     total = sum(bars.values())
     left = share * total
     for bar, count in sorted(bars.items()):

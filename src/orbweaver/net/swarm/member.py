@@ -26,12 +26,14 @@ from orbweaver.net.swarm.latencies import bar_of
 from orbweaver.net.swarm.messages import GO, HUSH, REPORT_S, MemberPlan, MemberReport, Ready, encode
 
 LEAVE_S = 5.0
-"""To take its leave, before it is ended."""
+"""Seconds that a member may take to leave, before its process ends."""
 PAYLOAD = struct.Struct("q56x")
-"""When it was published; and something to carry. The clock is the same for all processes."""
+"""Time of publication, then padding to 64 bytes. The clock is the same for all processes."""
 
 
 class Member:
+    """The application on top of one node: it reads, publishes and reports."""
+
     def __init__(self, node: NetworkNode, plan: MemberPlan) -> None:
         self._node = node
         self._plan = plan
@@ -54,7 +56,7 @@ class Member:
                 self._repeated += 1
 
     async def publish(self) -> None:
-        """At random moments, as often as planned on average: who is late catches up."""
+        """Publish at random moments, as often as planned on average; a late member catches up."""
         while True:
             await self.may_publish.wait()
             due = time.monotonic()
@@ -88,7 +90,7 @@ class Member:
 
 
 async def live(overlay: type[Overlay], plan: MemberPlan) -> None:
-    """Until the end of stdin."""
+    """Run a member until the end of stdin."""
     async with NetworkNode(overlay, make_settings(plan.settings)) as node:
         member = Member(node, plan)
         tasks = [
@@ -131,13 +133,14 @@ def _listen(loop: asyncio.AbstractEventLoop, commands: asyncio.Queue[bytes]) -> 
 
 
 def say(message: Ready | MemberReport) -> None:
-    with contextlib.suppress(BrokenPipeError):  # nobody listens; the end of stdin comes next
+    with contextlib.suppress(BrokenPipeError):  # the swarm has gone; the end of stdin comes next
         sys.stdout.buffer.write(encode(message) + b"\n")
         sys.stdout.buffer.flush()
 
 
 def _memory(most: int) -> int:
-    """Resident now where the system tells it, else the most there was (in KB)."""
+    """Return the resident memory in bytes, or, where the system does not tell it, the peak `most`,
+    which is in KiB."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except (OSError, IndexError, ValueError):

@@ -1,8 +1,9 @@
-"""What a swarm and its members say to each other: lines of JSON on stdin and stdout.
+"""The messages between a swarm and its members: lines of JSON on stdin and stdout.
 
-A member is told its plan, then `GO` and `HUSH`; the end of its stdin, which also comes when
-the swarm's process is killed, tells it to leave. It says where it is, and reports from then
-on. Reports say all since the start, so that one more or less does no harm.
+A member gets its plan, then `GO` and `HUSH`. The end of its stdin, which also comes when the
+swarm's process is killed, tells it to leave. The member answers with its addresses, and sends
+reports from then on. A report counts everything since the start, so a lost or repeated report
+does no harm.
 """
 
 from __future__ import annotations
@@ -12,41 +13,49 @@ from typing import Any
 import msgspec
 
 GO, HUSH = b"go\n", b"hush\n"
-"""Publish; and publish nothing more."""
+"""The commands to start and to stop publishing."""
 REPORT_S = 0.5
+"""Seconds from one report of a member to the next."""
 
 
 class MemberPlan(msgspec.Struct, frozen=True):
+    """What one member is to do."""
+
     settings: dict[str, Any]
     topics: tuple[str, ...]
-    """To subscribe to and to publish on."""
+    """The topics to subscribe to and to publish on."""
     rate: float
-    """Events to publish each second."""
+    """How many events to publish each second, on average."""
     seed: int
     fast: bool = True
-    """Use uvloop if it is there."""
+    """Whether to use uvloop if it is installed."""
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
+    """A member runs, at these addresses."""
+
     id: str
     address: str
     admin: str
 
 
 class MemberReport(msgspec.Struct, frozen=True, tag="report", kw_only=True):
+    """What a member has done since its start."""
+
     published: dict[str, int]
-    """By topic."""
+    """How many events the member published, by topic."""
     delivered: dict[str, int]
+    """How many events were delivered at the member, by topic."""
     repeated: int
-    """Events given out twice; there should be none."""
+    """How many events were delivered twice; there should be none."""
     links: int
     queued: int
     counters: dict[str, int]
     latencies: dict[int, int]
-    """A histogram, see `latencies`."""
+    """A histogram of delivery latencies (see `net.swarm.latencies`)."""
     cpu_s: float
     memory: int
-    """Resident bytes."""
+    """Resident memory, in bytes."""
 
 
 encode = msgspec.json.Encoder().encode

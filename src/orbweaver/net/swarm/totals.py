@@ -1,7 +1,7 @@
-"""What a swarm has done, added up from the reports of its members.
+"""Add up what a swarm has done from the reports of its members.
 
-Each event is owed to everybody who subscribes to its topic, but for its publisher. Members
-publish on topics of their own, so an event is owed to one less than there are subscribers.
+Each event is owed to every subscriber of its topic except its publisher. Members publish only on
+topics to which they subscribe, so an event is owed to one node less than there are subscribers.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from orbweaver.net.swarm.latencies import added, quantile
 from orbweaver.net.swarm.messages import MemberPlan, MemberReport
 
 RATE_S = 3.0
-"""Rates are over so long."""
+"""Seconds over which rates are measured."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """The results of a swarm."""
+
     overlay: str
     nodes: int
     seconds: float
-    """For which there were publications."""
+    """How long the members published."""
     published: int
     expected: int
     delivered: int
@@ -33,13 +35,13 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     latency_ms_p99: float | None
     degree_mean: float
     cpu_mean: float
-    """Share of one core, while there were publications."""
+    """Share of one core that a member used while the members published."""
     cpu_max: float
     memory_mean: float
     memory_max: float
     trouble: dict[str, int]
     lost: dict[str, str]
-    """Members that ended by themselves, and their last words."""
+    """Members whose process ended before it was told to, and the last line of their logs."""
 
     @property
     def missing(self) -> int:
@@ -50,20 +52,22 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SwarmTotals:
+    """The sums over all members, updated with each report."""
+
     def __init__(self, plans: Sequence[MemberPlan]) -> None:
         self._subscribers = Counter(topic for plan in plans for topic in plan.topics)
         self.reports: dict[int, MemberReport] = {}
-        """The last one of each member that has reported."""
+        """The last report of each member that has reported."""
         self._begun: dict[int, float] = {}
         self._ended: dict[int, float] = {}
         self._past: deque[tuple[float, int]] = deque()
 
     def begin(self) -> None:
-        """Publications begin: what was used before does not count."""
+        """Note that publications begin: processor time used before does not count."""
         self._begun = {member: report.cpu_s for member, report in self.reports.items()}
 
     def end(self) -> None:
-        """The same when they have ended."""
+        """Note that publications have ended: processor time used later does not count."""
         self._ended = {member: report.cpu_s for member, report in self.reports.items()}
 
     @property
@@ -84,7 +88,10 @@ class SwarmTotals:
 
     @property
     def missing(self) -> int:
-        """Or on their way; or reported already by who got them, and not yet by who published."""
+        """Return how many expected deliveries are not reported, which may still be on their way.
+
+        A delivery may be reported before its publication; the difference then counts as 0.
+        """
         return max(0, self.expected - self.delivered)
 
     def links(self) -> list[int]:
@@ -100,7 +107,7 @@ class SwarmTotals:
         return total
 
     def rate(self, now: float) -> float:
-        """Deliveries a second, over the last few seconds of being asked."""
+        """Return deliveries per second, over the calls of the last `RATE_S` seconds."""
         self._past.append((now, self.delivered))
         while len(self._past) > 2 and now - self._past[1][0] > RATE_S:
             self._past.popleft()
@@ -108,7 +115,7 @@ class SwarmTotals:
         return (self.delivered - count) / (now - before) if now > before else 0.0
 
     def latency(self, share: float) -> float | None:
-        """In seconds."""
+        """Return the latency in seconds that this share of the deliveries does not exceed."""
         return quantile(added([report.latencies for report in self.reports.values()]), share)
 
     def summary(
