@@ -1,10 +1,12 @@
-"""A toy overlay: everybody links to everybody who shares a topic.
+"""A toy overlay: every node links to every node that shares a topic with it.
 
-Each node says hello once a second to all nodes it knows, with its interest and the others
-it knows; who has not been heard for a while is forgotten. That is all it takes to be run
-by every host and judged by every metric:
+Each node says hello once a second to all nodes it knows, with its interest and the other nodes
+it knows. A node that has been silent for three periods is forgotten. Events spread by Plumtree.
+That is all it takes to be run by every host and judged by every metric:
 
     PYTHONPATH=examples orbweaver simulate --overlay clique:Clique --nodes 100
+
+docs/write-your-own-overlay.md walks through this file.
 """
 
 from __future__ import annotations
@@ -14,13 +16,15 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from orbweaver.core.errors import ProtocolError
-from orbweaver.core.ids import NodeId, Topic, check_topic
+from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Event, Message, Purpose
 from orbweaver.core.overlay import Claims, Context, Overlay, Timer
 from orbweaver.core.params import Params
 from orbweaver.core.topics import Interest
+from orbweaver.gossip.heartbeats import Heartbeats
+from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.plumtree import Plumtree
+from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push
 
 
 class CliqueParams(Params, frozen=True):
@@ -28,105 +32,113 @@ class CliqueParams(Params, frozen=True):
 
 
 class Hello(Message, frozen=True, gc=False, tag="hello"):
+    """The sender's interest, and the nodes that it knows."""
+
     purpose: ClassVar[Purpose] = "membership"
     interest: Interest
     known: tuple[NodeId, ...]
 
 
 class Bye(Message, frozen=True, gc=False, tag="bye"):
-    pass
+    """The sender leaves."""
 
 
 class Clique(Overlay):
     name: ClassVar[str] = "clique"
-    summary: ClassVar[str] = "everybody links to everybody who shares a topic"
+    summary: ClassVar[str] = "every node links to every node that shares a topic with it"
     Params = CliqueParams
     params: CliqueParams
-    messages = Plumtree.messages + (Hello, Bye)
+    messages = (*Plumtree.messages, Hello, Bye)
 
     def __init__(self, context: Context, params: CliqueParams) -> None:
         super().__init__(context, params)
-        self._topics: dict[Topic, None] = {}
-        self._heard: dict[NodeId, int] = {}  # who is known, and when it last said hello
-        self._peers: dict[NodeId, Interest] = {}
-        self._events = Plumtree(context, self._peers)
+        self.interest = OwnInterest(context.me, context.topics)
+        self.known: dict[NodeId, None] = {}
+        self.heartbeats = Heartbeats(3 * params.hello_ms)
+        self.neighbors: dict[NodeId, Interest] = {}
+        self.plumtree = Plumtree(context, self.neighbors)
 
     @classmethod
     def claims(cls, params: CliqueParams) -> Claims:
         return Claims(noiseless=True, topic_connected=True, total_delivery=True)
 
     def start(self, contacts: Sequence[NodeId]) -> None:
-        self._events.start()
-        self._heard = dict.fromkeys(contacts, self.context.outbox.now())
-        self.wake("hello")
+        self.interest.start(self.context.outbox.now())
+        self.plumtree.start()
+        for contact in contacts:
+            self.heard(contact, self.context.outbox.now())
+        self.wake(Heartbeats.TIMER)
 
     def stop(self) -> None:
-        for peer in list(self._heard):
+        for peer in list(self.known):
             self.context.outbox.send(peer, Bye())
             self.lost(peer)
 
     def subscribe(self, topic: Topic) -> None:
-        self._topics[check_topic(topic)] = None
-        self._events.subscribe(topic)
+        self.interest.subscribe(topic, self.context.outbox.now())
+        self.interest.renew()
+        self.plumtree.subscribe(topic)
 
     def unsubscribe(self, topic: Topic) -> None:
-        self._topics.pop(topic, None)
-        self._events.unsubscribe(topic)
+        self.interest.unsubscribe(topic)
+        self.interest.renew()
+        self.plumtree.unsubscribe(topic)
 
     def publish(self, topic: Topic, payload: bytes) -> Event:
-        self._topics[check_topic(topic)] = None
-        return self._events.publish(topic, payload)
+        if self.interest.publish(topic):
+            self.interest.renew()
+        return self.plumtree.publish(topic, payload)
 
     def wake(self, timer: Timer) -> None:
-        if timer != "hello":
-            self._events.wake(str(timer))
+        if timer != Heartbeats.TIMER:
+            self.plumtree.wake(str(timer))
             return
-        now = self.context.outbox.now()
-        self.context.outbox.set_timer("hello", self.params.hello_ms)
-        for peer in [
-            p for p, heard in self._heard.items() if now - heard > 3 * self.params.hello_ms
-        ]:
+        self.context.outbox.set_timer(Heartbeats.TIMER, self.params.hello_ms)
+        for peer in self.heartbeats.suspects(self.known, self.context.outbox.now()):
             self.lost(peer)
-        hello = Hello(self._interest(), tuple(self._heard))
-        for peer in self._heard:
-            self.context.outbox.send(peer, hello)
+        self.context.outbox.send_all(self.known, Hello(self.interest.topics, tuple(self.known)))
 
-    def receive(self, sender: NodeId, message: Message) -> None:
-        if isinstance(message, Hello):
-            self.on_hello(sender, message)
-        elif isinstance(message, Bye):
-            self.lost(sender)
-        elif isinstance(message, Plumtree.messages):
-            self._events.receive(sender, message)
-        else:
-            raise ProtocolError(f"clique does not know {type(message).__name__}")
+    def lost(self, peer: NodeId) -> None:
+        self.known.pop(peer, None)
+        self.heartbeats.forget(peer)
+        self.unlink(peer)
+
+    def links(self) -> Collection[NodeId]:
+        return self.neighbors.keys()
 
     def on_hello(self, sender: NodeId, message: Hello) -> None:
         now = self.context.outbox.now()
-        self._heard[sender] = now
+        self.heard(sender, now)
         for peer in message.known:
-            if peer != self.context.me:
-                self._heard.setdefault(peer, now - 2 * self.params.hello_ms)  # hearsay: brief
-        shared = message.interest.mask & self._interest().mask
-        if shared and sender not in self._peers:
-            self.context.outbox.link_up(sender)
-        if shared and self._peers.get(sender) != message.interest:
-            self._peers[sender] = message.interest
-            self._events.peer_up(sender, message.interest)
-        if not shared:
-            self._unlink(sender)
+            if peer != self.context.me and peer not in self.known:
+                self.heard(peer, now - 2 * self.params.hello_ms)  # hearsay is forgotten sooner
+        if not message.interest.mask & self.interest.topics.mask:
+            self.unlink(sender)
+        elif self.neighbors.get(sender) != message.interest:
+            if sender not in self.neighbors:
+                self.context.outbox.link_up(sender)
+            self.neighbors[sender] = message.interest
+            self.plumtree.peer_up(sender, message.interest)
 
-    def lost(self, peer: NodeId) -> None:
-        self._heard.pop(peer, None)
-        self._unlink(peer)
+    def on_bye(self, sender: NodeId, message: Bye) -> None:
+        self.lost(sender)
 
-    def links(self) -> Collection[NodeId]:
-        return self._peers.keys()
+    def heard(self, peer: NodeId, when_ms: int) -> None:
+        self.known[peer] = None
+        self.heartbeats.heard(peer, when_ms)
 
-    def _unlink(self, peer: NodeId) -> None:
-        if self._peers.pop(peer, None) is not None:
-            self._events.peer_down(peer)
+    def unlink(self, peer: NodeId) -> None:
+        if self.neighbors.pop(peer, None) is not None:
+            self.plumtree.peer_down(peer)
             self.context.outbox.link_down(peer)
 
-    def _interest(self) -> Interest:
-        return self.context.topics.interest(self._topics)
+
+Clique.ON = {
+    Hello: Clique.on_hello,
+    Bye: Clique.on_bye,
+    Push: lambda node, sender, message: node.plumtree.on_push(sender, message),
+    IHave: lambda node, sender, message: node.plumtree.on_ihave(sender, message),
+    Graft: lambda node, sender, message: node.plumtree.on_graft(sender, message),
+    Gone: lambda node, sender, message: node.plumtree.on_gone(sender, message),
+    Prune: lambda node, sender, message: node.plumtree.on_prune(sender, message),
+}
