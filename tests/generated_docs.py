@@ -32,14 +32,23 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 
 def reference() -> str:
-    lines = ["# Reference", "", "Printed from the code by `make docs`.", "", "## Overlays", ""]
+    lines = [
+        "# Reference",
+        "",
+        "Overlays with their parameters, scenario files, metrics and records. `make docs` prints",
+        "this page from the code. Terms are in the [glossary](glossary.md), the settings of a node",
+        "in [running a network](network.md#settings).",
+        "",
+        "## Overlays",
+        "",
+    ]
     for name, overlay in OVERLAYS.items():
         plain = as_plain(overlay)
         promises = [k.replace("_", " ") for k, held in plain["claims"].items() if held is True]
         lines += [
             f"### {name}",
             "",
-            f"{plain['summary']}. {plain['paper']}.",
+            f"{_sentence(plain['summary'])} {_sentence(plain['paper'])}",
             "",
             f"Promises: {', '.join(promises)}; degree bound: {plain['claims']['degree_bound']}.",
             "",
@@ -60,23 +69,24 @@ def reference() -> str:
     lines += [f"| `{key}` | {meaning} |" for key, meaning in MEANING.items()]
     lines += ["", "## Records", ""]
     for spec in TABLES.values():
-        lines += [f"### {spec.name}", "", f"{spec.meaning}.", "", "| column | type | meaning |"]
-        lines.append("|---|---|---|")
+        lines += [f"### {spec.name}", "", _sentence(spec.meaning), ""]
+        lines += ["| column | type | meaning |", "|---|---|---|"]
         lines += [f"| `{c.name}` | {c.type} | {c.meaning} |" for c in spec.columns]
         lines.append("")
     return "\n".join(lines)
 
 
 def scenario_files() -> list[str]:
-    """The specs of `workload/scenario.py`, whose fields say in a string below what they mean."""
+    """Describe the specs of `workload/scenario.py`, each field by the string below it."""
     tree = ast.parse(inspect.getsource(scenario))
     specs = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     lines = [
         "",
         "## Scenario files",
         "",
-        "TOML, as in `scenarios/`. At the top `overlay`, a `name`, and these tables; what is left",
-        "out has its default. `[params]` takes the parameters of the overlay.",
+        "A scenario is a TOML file, as in `scenarios/`. It begins with `overlay` and `name`, and",
+        "the tables below follow. A setting that is left out has its default. The table `[params]`",
+        "takes the parameters of the overlay.",
         "",
     ]
     for title, name in PARTS.items():
@@ -93,13 +103,17 @@ def scenario_files() -> list[str]:
     return lines[:-1]
 
 
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def _choices(annotation: ast.expr) -> str:
     text = ast.unparse(annotation)
     return f"{text[8:-1].replace(chr(39), '')}." if text.startswith("Literal[") else ""
 
 
 def network() -> str:
-    """The page as it is, with the table of settings as it should be."""
+    """Return the page with its table of settings printed anew."""
     table = "\n".join(["<!-- settings -->", *as_table(DEFAULTS), "<!-- end of settings -->"])
     page = (DOCS / "network.md").read_text(encoding="utf-8")
     return re.sub("<!-- settings -->.*<!-- end of settings -->", lambda _: table, page, flags=re.S)
