@@ -27,6 +27,7 @@ PARTS = {
     "[[interests]]": "InterestChange",
     "[publish]": "PublishSpec",
     "[run]": "RunSpec",
+    "[study]": "StudySpec",
 }
 DOCS = Path(__file__).parent.parent / "docs"
 
