@@ -3,8 +3,8 @@
     python examples/chat.py ada                                # prints the address to join
     python examples/chat.py bob --join 127.0.0.1:40123
 
-Whoever comes later is shown what was said in the last five minutes: the other nodes keep the
-events of their topics for that long. Any of them may leave, the first one too. Ctrl-D ends.
+A person that comes later is shown the lines of the last five minutes: the other nodes keep the
+events of their topics for that long. Any node may leave, the first one too. Ctrl-D ends.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import orbweaver
 
 HISTORY_S = 300.0
 LEAVE_S = 10.0
-"""Seconds in which somebody must have read our last lines."""
+"""Seconds in which a neighbour must have read our last lines."""
 
 
 async def show(room: orbweaver.Subscription) -> None:
-    """Print what others say, each person's lines in their order."""
+    """Print the lines of the others, each person's lines in their order."""
     async for event in room:
         if event.missed:
             print(f"({event.missed} lines are missing)", flush=True)
@@ -31,12 +31,12 @@ async def show(room: orbweaver.Subscription) -> None:
             line = f"{said['name']}: {said['text']}"
         except (ValueError, KeyError, TypeError):
             continue  # any program may publish on the topic
-        # Escape sequences of strangers could do anything to the terminal.
+        # Escape sequences that other programs send could do anything to the terminal.
         print("".join(c if c.isprintable() else "?" for c in line), flush=True)
 
 
 async def typed_lines() -> asyncio.StreamReader:
-    """The lines of stdin, a terminal or a pipe, without a thread."""
+    """Read stdin, a terminal or a pipe, without a thread."""
     lines = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
@@ -55,7 +55,7 @@ async def chat(name: str, topic: str, join: list[str], listen: str) -> None:
             try:
                 await node.drain(LEAVE_S)
             except TimeoutError:
-                print("nobody was there to read your last lines", file=sys.stderr)
+                print("no node was there to read your last lines", file=sys.stderr)
         await showing
 
 

@@ -57,7 +57,7 @@ class Person:
         self.process.stdin.close()
         out, err = await asyncio.wait_for(self.process.communicate(), DEADLINE_S)
         assert (self.process.returncode, out) == (0, b""), err.decode()
-        assert b"nobody was there" not in err
+        assert b"no node was there" not in err
 
 
 def test_people_talk_and_a_latecomer_is_told_what_was_said() -> None:
