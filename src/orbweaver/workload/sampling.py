@@ -1,6 +1,7 @@
-"""A part of a table of subscriptions that many runs can carry, by the papers' methods.
+"""Sample a table of subscriptions by the papers' methods, so that many runs can use it.
 
-The same methods as `orbweaver sample` has for tables of any size, for a table in memory.
+The methods are those of `orbweaver sample`, which reads tables of any size; here the table is in
+memory.
 """
 
 from __future__ import annotations
@@ -13,21 +14,23 @@ from orbweaver.core.seeds import generator, sample
 from orbweaver.workload.subscriptions import Subscriptions
 
 SEED_NODES = 10
-"""Nodes that a breadth-first search begins with."""
+"""How many nodes a breadth-first search begins with."""
 SEED_TOPICS = 250
-"""Random topics whose subscribers are a universe (Rappel 6.1.2)."""
+"""How many random topics give the universe, which is the set of their subscribers (Rappel
+6.1.2)."""
 KEPT_TOPICS = 100
-"""Topics that are kept, the most wanted in the universe (Rappel 6.1.2)."""
+"""How many topics are kept: the most wanted ones in the universe (Rappel 6.1.2)."""
 
 
 def are_nodes(whole: Subscriptions) -> bool:
-    """Whether topics are names of nodes, as in a social graph: half of them or more are."""
+    """Return whether topics are names of nodes, as in a social graph: at least half of them are."""
     names = set(whole.labels)
     return 2 * sum(topic in names for topic in whole.topics) >= len(whole.topics)
 
 
 def sampled(whole: Subscriptions, nodes: int, topics_are_nodes: bool) -> tuple[Subscriptions, str]:
-    """At most so many nodes, always the same ones, and a word on how they were chosen."""
+    """Return a sample of at most `nodes` nodes, always the same ones, and how they were chosen, in
+    words."""
     rng = generator("sample", nodes)
     if topics_are_nodes:
         return breadth_first(whole, nodes, rng), "breadth-first from ten nodes (Vitis IV-E)"
@@ -38,20 +41,20 @@ def sampled(whole: Subscriptions, nodes: int, topics_are_nodes: bool) -> tuple[S
 
 
 def breadth_first(whole: Subscriptions, nodes: int, rng: Random) -> Subscriptions:
-    """Follow relations from some seeds until there are enough nodes, and keep the relations
-    among them (Vitis IV-E). A search that ends early is begun again elsewhere, with twice the
+    """Follow relations from some seeds until there are enough nodes, and keep the relations among
+    these nodes (Vitis IV-E). A search that ends early begins again elsewhere, with twice as many
     seeds."""
     followed = dict(zip(whole.labels, whole.of_node, strict=True))
-    everybody = list(dict.fromkeys((*whole.labels, *whole.topics)))
+    everyone = list(dict.fromkeys((*whole.labels, *whole.topics)))
     chosen: dict[str, None] = {}
     frontier: list[str] = []
     seeds = SEED_NODES
-    while len(chosen) < min(nodes, len(everybody)):
+    while len(chosen) < min(nodes, len(everyone)):
         found = dict.fromkeys(other for node in frontier for other in followed.get(node, ()))
         count = nodes - len(chosen)
         candidates = [node for node in found if node not in chosen]
         if not candidates:
-            candidates = [node for node in everybody if node not in chosen]
+            candidates = [node for node in everyone if node not in chosen]
             count, seeds = min(seeds, count), 2 * seeds
         frontier = sample(rng, candidates, count)
         chosen |= dict.fromkeys(frontier)
@@ -66,14 +69,14 @@ def seed_universe(whole: Subscriptions, nodes: int, rng: Random) -> Subscription
     chosen = dict.fromkeys(sample(rng, universe, nodes))
     inside = _part(whole, chosen, whole.topics)
     wanted = Counter(topic for topics in inside.of_node for topic in topics)
-    # Of topics that are wanted equally, those that come first in the table.
+    # Among equally wanted topics, the first ones in the table are kept.
     most = [topic for topic, _ in wanted.most_common(KEPT_TOPICS)]
     return _part(whole, chosen, most)
 
 
 def _part(whole: Subscriptions, nodes: Iterable[str], topics: Iterable[str]) -> Subscriptions:
-    """These nodes with these topics, in the order of the table; without nodes that are left with
-    none."""
+    """Return the part of the table with these nodes and topics, in the order of the table. Nodes
+    without any of the topics are left out."""
     kept_nodes, kept_topics = frozenset(nodes), frozenset(topics)
     rows = {
         label: tuple(topic for topic in wanted if topic in kept_topics)
