@@ -117,7 +117,7 @@ def test_a_certificate_that_has_ended_is_shown_as_such(here: Path) -> None:
     [
         ("init ca", "has an authority already"),
         ("init file", "cannot make the folder"),
-        ("init new --name=", "1 to 64 printable"),
+        ("init new --name=", "should be printable, and have 1 to 64 bytes"),
         ("issue ca", "Missing option '--name'"),
         ("issue nowhere --name n", "orbweaver keys init nowhere"),
         ("issue ca --name a/b", "say --out DIR"),
@@ -128,11 +128,11 @@ def test_a_certificate_that_has_ended_is_shown_as_such(here: Path) -> None:
         ("issue ca --name n --days many", "Invalid value for '--days'"),
         ("issue ca --name n --public-key xyz", "not hexadecimal"),
         ("issue ca --name n --public-key 00ff", "32 bytes, not 2"),
-        ("issue ca --name n --host ?", "neither a host name"),
+        ("issue ca --name n --host ?", "should be a host name"),
         ("issue ca --name n --out open", "chmod 600 open/node.key"),
         ("show nowhere", "cannot read nowhere"),
         ("show empty", "no files *.key or *.pem"),
-        ("show file", "no certificate in PEM"),
+        ("show file", "holds no valid certificate"),
         ("show open", "chmod 600 open/node.key"),
     ],
 )

@@ -195,8 +195,8 @@ def test_nobody_is_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "differ"),
     [
-        ("overlay=vitis", "overlay 'spidercast' does not go with 'vitis'"),
-        ("cluster=mine", "cluster 'orbweaver' does not go with 'mine'"),
+        ("overlay=vitis", "overlay 'spidercast' does not match 'vitis'"),
+        ("cluster=mine", "cluster 'orbweaver' does not match 'mine'"),
     ],
 )
 def test_a_command_for_another_network_fails_at_once(

@@ -55,7 +55,7 @@ def test_two_that_share_a_key_are_told(tmp_path: Path) -> None:
             shutil.copytree(tmp_path / "one", tmp_path / "other")
             async with make_node(state=str(tmp_path / "other"), join=[first.address]) as second:
                 assert second.id == first.id
-                assert "a node with our own key" in second.unanswered()[first.address]
+                assert "has the key of this one" in second.unanswered()[first.address]
 
     asyncio.run(main())
 
@@ -76,8 +76,8 @@ def test_who_is_not_let_in_knows_why() -> None:
             # At the start, the others are not waited for when one has let us in.
             await asyncio.gather(*map(node._bootstrap._call, node._bootstrap._addresses))
             why = node.unanswered()
-            assert "overlay 'vitis' does not go with 'spidercast'" in why[other.address]
-            assert "cluster 'theirs' does not go with 'orbweaver'" in why[foreign.address]
+            assert "overlay 'vitis' does not match 'spidercast'" in why[other.address]
+            assert "cluster 'theirs' does not match 'orbweaver'" in why[foreign.address]
             assert why[nobody] == "connection refused"
             assert "nowhere.invalid:1" in why
 
@@ -87,8 +87,8 @@ def test_who_is_not_let_in_knows_why() -> None:
 @pytest.mark.parametrize(
     ("theirs", "differ"),
     [
-        ({"overlay": "vitis"}, "overlay 'vitis' does not go with 'spidercast'"),
-        ({"cluster": "theirs"}, "cluster 'theirs' does not go with 'orbweaver'"),
+        ({"overlay": "vitis"}, "overlay 'vitis' does not match 'spidercast'"),
+        ({"cluster": "theirs"}, "cluster 'theirs' does not match 'orbweaver'"),
     ],
 )
 def test_a_node_of_another_network_does_not_start(theirs: dict[str, str], differ: str) -> None:
@@ -118,7 +118,7 @@ def test_another_network_that_comes_up_later_is_logged_once() -> None:
                 with structlog.testing.capture_logs() as logs:
                     await node._bootstrap.look_around()
                     await node._bootstrap.look_around()
-            assert "overlay 'vitis' does not go with" in node.unanswered()[late]
+            assert "overlay 'vitis' does not match" in node.unanswered()[late]
         found = [line for line in logs if line["event"] == "another network"]
         assert [line["address"] for line in found] == [late]
 

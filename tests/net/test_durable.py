@@ -356,7 +356,7 @@ def test_events_whose_seal_was_changed_are_not_trusted(path, damage):
     with opened(path, **SEALS) as log:
         fill(log, event(0, seal=signed(b"aaa")))
     change(path, damage)
-    with pytest.raises(UsageError, match=r"damaged .* move it away"):
+    with pytest.raises(UsageError, match=r"damaged .* move the file away"):
         DurableLog(path, 0, **SEALS)
 
 
@@ -422,7 +422,7 @@ def test_somebody_elses_database_is_left_as_it_is(path):
 
 def test_a_file_that_is_no_database_is_left_as_it_is(path):
     path.write_bytes(b"Dear diary, " * 1000)
-    assert "move it away" in refused(path)
+    assert "move the file away" in refused(path)
     assert path.read_bytes() == b"Dear diary, " * 1000
 
 
@@ -464,7 +464,7 @@ def test_nonsense_in_the_tables_is_damage(path, damage):
     change(path, damage)
     message = refused(path)
     assert "damaged" in message
-    assert "move it away" in message
+    assert "move the file away" in message
 
 
 def test_damage_anywhere_is_refused_or_does_no_harm(path):

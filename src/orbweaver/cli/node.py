@@ -166,7 +166,9 @@ def _configure_logs(format: str, level: str) -> None:
 
 def _leave_out(logger: Any, method: str, event: Any) -> Any:
     """What `_introduce` says in its own words."""
-    if str(event.get("event")).startswith(("plain: ", "node runs", "nobody lets us in yet")):
+    if str(event.get("event")).startswith(
+        ("plain: ", "node runs", "no address lets this node in yet")
+    ):
         raise structlog.DropEvent
     return event
 

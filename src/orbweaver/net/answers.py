@@ -1,8 +1,7 @@
-"""Answers to those who catch up: what our window has that the asker has not.
+"""Answer nodes that catch up: send what this node's window has and the asker has not.
 
-How much work one question may cause is bounded, and so is how often a peer may ask, by the
-time that its last question took. A question that follows from sums that differ may come at
-once.
+The work that one question may cause is bounded. How often a peer may ask depends on how long its
+last question took. A question that follows from sums that differ may come at once.
 """
 
 from __future__ import annotations
@@ -22,24 +21,27 @@ from orbweaver.net.seals import BatchSeal
 from orbweaver.net.ways import Ways
 
 TOPICS_MAX = 500
-"""Topics in one question."""
+"""Most topics in one question."""
 RANGES_MAX = 1000
-"""Ranges of streams that are compared, of one topic and in one question."""
+"""Most ranges of streams that are compared, of one topic and in one question."""
 ROUNDS_MAX = 8
-"""Questions in a row that follow from sums that differ. Each cuts the ranges into 16 parts."""
+"""Most questions in a row that follow from sums that differ. Each cuts the ranges into 16
+parts."""
 ANSWER_BYTES = 1 << 20
-"""Given in answer to one question; who lacks more asks again at once."""
+"""Most bytes sent in answer to one question; a peer that lacks more asks again at once."""
 FRESH_MS = 1000
-"""Younger events may still be on their way, and are not given."""
+"""Age in milliseconds below which events may still be on their way, and are not sent."""
 ASK_S_MIN = 0.2
+"""Seconds after an answer before which a peer's next question is ignored, at least."""
 ASK_PAUSE = 10.0
-"""Questions that come faster are not answered, nor those that come before so many times the
-time that the last answer took."""
+"""Multiple of the time that an answer took before which a peer's next question is ignored."""
 FORGET_S = 30.0
 """Seconds after which a peer that may ask again is forgotten."""
 
 
 class Answers:
+    """The answers of one node to the questions of its peers."""
+
     def __init__(
         self,
         host: Host,
@@ -48,16 +50,16 @@ class Answers:
         now: Callable[[], float],
         ways: Ways,
     ) -> None:
-        """`since` are the topics subscribed to."""
+        """`since` holds the topics that this node subscribes to."""
         self._host = host
         self._log = log
         self._since = since
         self._now = now
         self._ways = ways
         self._answered: dict[NodeId, float] = {}
-        """From when on peers may ask again."""
+        """Peer -> from when on it may ask again."""
         self._rounds: dict[NodeId, int] = {}
-        """Peer that was told where sums differ -> how many questions it may ask at once."""
+        """Peer that was told where sums differ -> how many further questions it may ask at once."""
 
     def forget(self) -> None:
         now = self._now()
@@ -85,7 +87,7 @@ class Answers:
         self._answered[peer] = now + max(ASK_S_MIN, ASK_PAUSE * took)
 
     def _write_differences(self, connection: Connection, message: Ask) -> bool:
-        """Tell where sums differ, and whether there are such parts."""
+        """Tell the asker where sums differ, and return whether any do."""
         told = []
         for asked in {asked.topic: asked for asked in message.sums[:TOPICS_MAX]}.values():
             ranges = sound(asked.ranges[:RANGES_MAX])
@@ -97,7 +99,7 @@ class Answers:
                 part
                 for whole, mine, theirs in zip(ranges, ours, asked.sums, strict=True)
                 for part, a, b in zip(parts_of(whole), mine, theirs, strict=False)
-                if a not in (0, b)  # 0: nothing is kept here, so the asker lacks nothing
+                if a not in (0, b)  # 0: no event is kept here, so the asker lacks none
             )
             if differing:
                 told.append(Differing(asked.topic, differing))
@@ -148,7 +150,8 @@ class Answers:
 
 
 def _in_ranges(salt: int, asked: Sequence[Range]) -> Callable[[StreamId], bool] | None:
-    """Return whether a stream has its place in these ranges; None if all have."""
+    """Return a function that says whether a stream has its place in these ranges, or None if all
+    streams have."""
     if tuple(asked) == (WHOLE,):
         return None
     ranges, known = sound(asked), dict[StreamId, bool]()

@@ -1,13 +1,13 @@
-"""The authority of a cluster: who has a certificate signed by it may take part.
+"""The authority of a cluster: a node with a certificate that it signed may take part.
 
-Its key is an Ed25519 key like a node's, in a file like a node's. Whoever has `ca.key` can
-let anybody in, so it belongs on a machine that is no node; nodes need only `ca.pem`.
+The authority's key is an Ed25519 key like a node's, in a file like a node's. With `ca.key` one can
+let any node in, so it belongs on a machine that is no node; nodes need only `ca.pem`.
 
-To renew a node's certificate before it ends, issue it again: the node keeps its key, and so
-its id. To replace the authority, make another; put the certificates of both into the
-`ca.pem` of every node, one after the other; when all nodes run with that, issue their
-certificates by the new one, and take the old one out. There is no list of revoked
-certificates: to lock one node out, replace the authority, or issue for few days.
+To renew a node's certificate before it ends, issue it again: the node keeps its key, and so its
+id. To replace the authority, make a new one, and put the certificates of both into the `ca.pem`
+of every node, one after the other. When all nodes run with both, issue their certificates by the
+new authority, and take the old one out. There is no list of revoked certificates: to lock a node
+out, replace the authority, or issue certificates for few days.
 """
 
 from __future__ import annotations
@@ -35,16 +35,20 @@ from orbweaver.net.identity import PUBLIC_KEY_BYTES, Identity
 from orbweaver.records.files import whole_file
 
 AUTHORITY_KEY = "ca.key"
+"""Name of the file with the authority's private key."""
 AUTHORITY_DAYS = 3650
+"""For how many days an authority is valid."""
 
 
 def make_authority(folder: Path, name: str, start: datetime | None = None) -> None:
-    """Make `ca.key` and `ca.pem` in `folder`, good for ten years."""
+    """Make `ca.key` and `ca.pem` in `folder`, valid for ten years."""
     subject = common_name(name)
     _make_folder(folder, 0o700)
     for file in (AUTHORITY_KEY, AUTHORITY):
         if (folder / file).exists():
-            raise UsageError(f"{folder} has an authority already: there is a {file}")
+            raise UsageError(
+                f"{folder} has an authority already: there is a {file}; choose another folder"
+            )
     identity = Identity.generate()
     start = start or datetime.now(UTC)
     end = start + timedelta(days=AUTHORITY_DAYS)
@@ -66,11 +70,14 @@ def issue(
     hosts: Sequence[str] = (),
     start: datetime | None = None,
 ) -> bytes:
-    """A certificate in PEM for the node with this key, signed by the authority in that
-    folder; it ends when the authority does, if that is sooner. `hosts` are names and
-    addresses for tools that look at them; Orbweaver does not."""
+    """Return a certificate in PEM for the node with this key, signed by the authority in the
+    folder `authority`.
+
+    The certificate ends when the authority does, if that is sooner. `hosts` are names and
+    addresses for tools that check them; Orbweaver does not.
+    """
     if not 1 <= days <= AUTHORITY_DAYS:
-        raise UsageError(f"a certificate is good for 1 to {AUTHORITY_DAYS} days, not {days}")
+        raise UsageError(f"a certificate is valid for 1 to {AUTHORITY_DAYS} days, not {days}")
     if len(public_key) != PUBLIC_KEY_BYTES:
         raise UsageError(f"a public key has {PUBLIC_KEY_BYTES} bytes, not {len(public_key)}")
     subject = common_name(name)
@@ -83,7 +90,10 @@ def issue(
     signer = _own(authority, identity)
     ends = signer.not_valid_after_utc
     if ends <= datetime.now(UTC):
-        raise UsageError(f"the authority in {authority} ended on {ends:%Y-%m-%d}; make another")
+        raise UsageError(
+            f"the authority in {authority} ended on {ends:%Y-%m-%d}; make another with "
+            "`orbweaver keys init`"
+        )
     start = start or datetime.now(UTC)
     end = min(start + timedelta(days=days), ends)
     authority_key = Ed25519PublicKey.from_public_bytes(identity.public_key)
@@ -116,12 +126,15 @@ def equip(
     start: datetime | None = None,
     public_key: bytes | None = None,
 ) -> None:
-    """Fill a node's folder, or renew what is in it. The key is made if there is none, unless
-    the node has it elsewhere and only its `public_key` is here."""
+    """Fill a node's folder, or renew the certificate in it.
+
+    The key is made if there is none, unless the node keeps it elsewhere and only its
+    `public_key` is given.
+    """
     if folder.resolve().is_relative_to(authority.resolve()):
         raise UsageError(
-            f"{folder} is inside the authority's folder {authority}, which has {AUTHORITY_KEY} in "
-            "it and goes to no node; choose a folder outside"
+            f"{folder} is inside the authority's folder {authority}, which holds {AUTHORITY_KEY} "
+            "and must not be copied to a node; choose a folder outside"
         )
     key = folder / KEY
     own = Identity.load(key) if key.exists() else None
@@ -129,7 +142,7 @@ def equip(
         own = Identity.generate()
     if own is not None:
         if public_key not in (None, own.public_key):
-            raise UsageError(f"{key} is another key than the one to certify; name another folder")
+            raise UsageError(f"{key} is not the key to certify; name another folder")
         public_key = own.public_key
     assert public_key is not None
     certificate = issue(authority, public_key, name, days, hosts, start)
@@ -148,12 +161,14 @@ def _signing_key(identity: Identity) -> Ed25519PrivateKey:
 
 
 def _own(authority: Path, identity: Identity) -> x509.Certificate:
-    """The certificate that belongs to the authority's key; a file may hold others too."""
+    """Return the certificate of the authority's own key; the file may hold other certificates
+    too."""
     for certificate in load(authority / AUTHORITY):
         if describe(certificate).public_key == identity.public_key:
             return certificate
     raise UsageError(
-        f"{authority / AUTHORITY} has no certificate of the key {authority / AUTHORITY_KEY}"
+        f"{authority / AUTHORITY} has no certificate of the key {authority / AUTHORITY_KEY}; "
+        "restore the file that was made together with the key"
     )
 
 

@@ -1,8 +1,9 @@
-"""Finding others: the addresses a node was told, and cards that it remembers.
+"""Find other nodes by the addresses that a node was given, and by cards that it remembers.
 
-A node joins through any of several addresses. Later it looks, now and then, for nodes out
-of sight: an address that nobody it is connected with has, or the card of a stranger. That
-is what brings two parts of a network together again after each has forgotten the other.
+A node joins through any of several addresses. Later it looks, from time to time, for nodes that
+are out of sight: at a given address that belongs to none of its connections, or by the card of a
+node that is no neighbour. So two parts of a network meet again after each has forgotten the
+other.
 """
 
 from __future__ import annotations
@@ -21,36 +22,41 @@ from orbweaver.net.peers import MYSELF
 from orbweaver.net.settings import PORT, split_address
 
 GRACE_S = 0.2
-"""How long other addresses may take after the first has answered."""
+"""Seconds that other addresses may take after the first has answered."""
 STRANGERS = 5
-"""Remembered nodes that are tried at the start."""
+"""How many remembered nodes are tried at the start."""
 
 log = structlog.get_logger()
 
 
 class Bootstrap:
+    """The addresses to join, and the search for nodes out of sight."""
+
     def __init__(self, host: Host, addresses: Sequence[str]) -> None:
         self._host = host
         self._addresses = [split_address(text, PORT) for text in addresses]
         self.unanswered: dict[str, str] = {}
-        """Addresses that did not let us in when last asked, and why."""
+        """Addresses that did not let this node in at the last attempt, and why they did not."""
         self._foreign: dict[str, str] = {}
-        """Addresses of nodes in another cluster or of another overlay, and what differs."""
+        """Addresses of nodes in another cluster or with another overlay, and what differs."""
         self._found: dict[tuple[str, int], NodeId] = {}
-        """Who was there. Its card may name another address: we were told a host name, or one
-        that leads to it by a detour."""
+        """Given address -> the node found there. The node's card may name another address, if the
+        given one is a host name or leads to the node indirectly."""
 
     async def join(self, patience_s: float) -> list[NodeId]:
-        """Return the nodes that answer, and some that may. With no answer in `patience_s` the
-        node starts alone, and goes on looking. A `UsageError` if no address lets us in and one is
-        that of another cluster or overlay: no later attempt would succeed there."""
+        """Return the nodes that answer, and some remembered nodes that may.
+
+        Without an answer in `patience_s` seconds the node starts alone, and goes on looking. Raise
+        a `UsageError` if no address lets this node in and one belongs to another cluster or
+        overlay, since no later attempt would succeed there.
+        """
         found: list[NodeId] = []
         calls = [asyncio.create_task(self._call(address)) for address in self._addresses]
         if calls:
             try:
                 await _some_answer(calls, patience_s)
                 found = [node for call in calls if (node := _result(call)) is not None]
-            finally:  # nobody is called for a node whose start was given up
+            finally:  # no call outlives a start that was given up
                 for call in calls:
                     call.cancel()
                 await asyncio.gather(*calls, return_exceptions=True)
@@ -61,7 +67,7 @@ class Bootstrap:
                     "same cluster and overlay"
                 )
             if not found and self.unanswered:
-                log.warning("nobody lets us in yet", **self.unanswered)
+                log.warning("no address lets this node in yet", **self.unanswered)
         remembered = [card.node for card in self._host.book.cards()]
         strangers = sample(self._host.chance, remembered, STRANGERS)
         return list(dict.fromkeys([*found, *strangers]))
@@ -99,11 +105,13 @@ class Bootstrap:
             if why != MYSELF:
                 return
             if split_address(self._host.settings.listen)[1]:
-                # The same list of addresses was given to all.
+                # All nodes were given the same list of addresses.
                 self._found[address] = self._host.me
                 del self.unanswered[name]
-            else:  # nobody can have been told a port that was free a moment ago
-                self.unanswered[name] = "a node with our own key is there; each needs its own"
+            else:  # the address cannot be ours: our port was chosen a moment ago
+                self.unanswered[name] = (
+                    "the node there has the key of this one; each node needs a key of its own"
+                )
 
         connection = await self._host.peers.call(*address, explain)
         if connection is None or connection.peer is None:

@@ -1,9 +1,9 @@
-"""Contact cards: where a node is, said by the node itself.
+"""A contact card says where a node is, and is made and signed by the node itself.
 
-A node's id is a hash of its key, and its card is signed with that key, so nobody can send
-others to a wrong address in its name. A newer card replaces an older one. The book of
-cards is bounded, and so is what any one source can have in it: strangers can invent as many
-nodes as they like, and must not push out those that others told of.
+A node's id is a hash of its key, and its card is signed with the key, so no other node can
+publish a wrong address in its name. A newer card replaces an older one. The book of cards is
+bounded, and so is the share of any one source in it: a peer can invent as many nodes as it
+likes, and must not push out the nodes that other peers told of.
 """
 
 from __future__ import annotations
@@ -21,16 +21,19 @@ from orbweaver.net.identity import Identity, node_of, verify
 
 _PURPOSE = b"orbweaver card 1\0"
 HOST_MAX = 255
+"""Longest host in a card, in characters."""
 
 
 class Card(msgspec.Struct, frozen=True, array_like=True):
+    """The address of a node, signed with the node's key."""
+
     key: bytes
     host: str
     port: int
     udp: bool
-    """It listens for datagrams at the same port."""
+    """Whether the node listens for datagrams at the same port."""
     version: int
-    """When the card was made, by the node's own clock: the larger is the newer."""
+    """When the card was made, in milliseconds of the node's own clock: the larger is the newer."""
     signature: bytes = b""
 
     @property
@@ -51,7 +54,7 @@ def join_address(host: str, port: int) -> str:
 
 @lru_cache(4096)
 def family(host: str) -> socket.AddressFamily | None:
-    """Of an address; None for a name, which has to be looked up first."""
+    """Return the family of an address, or None for a host name, which has to be looked up first."""
     try:
         version = ip_address(host).version
     except ValueError:
@@ -65,17 +68,20 @@ def make_card(identity: Identity, host: str, port: int, udp: bool, version: int)
 
 
 def check_card(card: Card) -> NodeId:
-    """The node it is of, or a `ProtocolError`."""
+    """Return the node that a card belongs to. Raise a `ProtocolError` if the card is not sound."""
     if not (len(card.key) == 32 and 0 < card.port < 65536 and 0 < len(card.host) <= HOST_MAX):
-        raise ProtocolError("a card without a usable address")
+        raise ProtocolError("the card has no usable address")
     if not verify(card.key, card.signed_part(), card.signature):
-        raise ProtocolError("a card that its node did not sign")
+        raise ProtocolError("the card was not signed by its node")
     return card.node
 
 
 class AddressBook:
-    """Node -> its newest card, for as many nodes as `size`. When it is full, whoever told of
-    most gives up the one that has not been asked for longest; never one that `keep` names."""
+    """The newest cards of at most `size` nodes.
+
+    When the book is full, the source that told of most nodes loses the node whose card has not
+    been used for longest. Nodes that `keep` returns are never removed.
+    """
 
     def __init__(self, size: int, keep: Callable[[], Collection[NodeId]]) -> None:
         self._size = size
@@ -83,7 +89,7 @@ class AddressBook:
         self._cards: dict[NodeId, Card] = {}
         self._source: dict[NodeId, NodeId | None] = {}
         self._told: dict[NodeId | None, dict[NodeId, None]] = {}
-        """Source -> nodes, the one that has not been asked for longest first."""
+        """Source -> the nodes it told of, the least recently used first."""
 
     def __len__(self) -> int:
         return len(self._cards)
@@ -96,23 +102,28 @@ class AddressBook:
         if card is not None:
             told = self._told[self._source[node]]
             del told[node]
-            told[node] = None  # the last to go
+            told[node] = None  # now the most recently used
         return card
 
     def version(self, node: NodeId) -> int | None:
-        """Of its card, if there is one. Unlike `get`, this does not count as asking for it."""
+        """Return the version of a node's card, if there is one. Unlike `get`, this is no use of the
+        card."""
         card = self._cards.get(node)
         return None if card is None else card.version
 
     def has(self, card: Card) -> bool:
-        """Whether there is nothing to be learnt from it: no need to check what is not used."""
+        """Return whether the book has this card or a newer one, so that there is no need to check
+        it."""
         known = self._cards.get(card.node)
         return known is not None and card.version <= known.version
 
     def learn(self, card: Card, source: NodeId | None = None) -> NodeId:
-        """Keep a card if it is newer than what we have; a `ProtocolError` if it is false.
-        `source` is who told us; None stands for all who came and told us themselves, since
-        anybody can come under many names."""
+        """Keep a card if it is newer than the known one, and return its node.
+
+        Raise a `ProtocolError` if the card is not sound. `source` is the peer that sent the
+        card. None stands for all nodes that brought their own cards, since one sender can use
+        many ids.
+        """
         if self.has(card):
             return card.node
         node = check_card(card)
@@ -128,7 +139,7 @@ class AddressBook:
         return list(self._cards.values())
 
     def _make_room(self) -> bool:
-        """Whether any could go."""
+        """Remove one card. Return False if all have to stay."""
         keep = frozenset(self._keep())
         for source in sorted(self._told, key=lambda source: -len(self._told[source])):
             told = self._told[source]

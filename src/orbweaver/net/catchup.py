@@ -1,15 +1,15 @@
-"""Catching up: what a node missed, it pulls from its neighbours' windows.
+"""Catch up: pull missed events from neighbours' windows.
 
-An overlay repairs what is lost in passing. This is for more than that: a node that was
-away, a part of the network that was cut off, a queue that ran over. When a link comes up,
-and now and then later, a node tells a neighbour what it has of its topics and is sent what
-the neighbour has besides. Asking only for topics of one's own interest keeps a noiseless
-overlay noiseless; and what is got this way can be had by the next node that asks. A node that
-is asked about a topic of others names nodes that may know more (`net.ways`).
+An overlay repairs single losses. Catching up is for larger ones: a node that was away, a part of
+the network that was cut off, a queue that overflowed. When a link comes up, and regularly
+afterwards, a node tells a neighbour what it has of its topics, and the neighbour sends what else
+it has. A node asks only for topics that it subscribes to, which keeps a noiseless overlay
+noiseless; and it keeps the events for the next node that asks. A neighbour that does not
+subscribe to a topic names nodes that may know more (`net.ways`).
 
-Of a topic with few streams the asker says what it has of each. With many, the two compare
-sums over parts of the streams first (`net.digests`), and the asker says what it has of those
-parts that differ.
+For a topic with few streams the asker says what it has of each stream. With many streams, the two
+nodes first compare sums over parts of the streams (`net.digests`), and the asker says what it has
+of the parts that differ.
 """
 
 from __future__ import annotations
@@ -47,21 +47,23 @@ from orbweaver.net.host import Host
 from orbweaver.net.ways import Ways
 
 POSITIONS_MAX = 2000
-"""Streams of which a question says what we have. What is beyond, as beyond `TOPICS_MAX` and
-`RANGES_MAX`, has its turn in another one, where topics and places come in another order."""
+"""Most streams whose positions one question holds. Streams beyond it, and topics and ranges beyond
+`TOPICS_MAX` and `RANGES_MAX`, have their turn in later questions, where the order is another."""
 LISTED_MAX = 64
-"""Streams of a range of which the asker says what it has; of more it sends sums."""
+"""Most streams of a range whose positions the asker lists; for more streams it sends sums."""
 EDGES_MAX = 33
-"""Of one stream; older gaps than these are given up. Odd, so that what is before them counts
-as seen. With all of them somebody who publishes with many gaps could make questions too
-large to be read."""
+"""Most edges that a question holds of one stream; older gaps are given up. The number is odd, so
+that numbers before the first edge count as seen. Without a limit, a publisher with many gaps
+could make questions too large to be read."""
 MUCH_EVENTS, MUCH_BYTES = 50, ANSWER_BYTES // 2
-"""So many events in one answer, or bytes of them, mean that there is probably more."""
+"""Number of events, or bytes of events, in one answer from which on there are probably more."""
 ASKED_S = 30.0
-"""Answers are expected for so long."""
+"""Seconds for which answers to a question are accepted."""
 
 
 class CatchUp:
+    """The questions of one node, and the answers that it gets."""
+
     def __init__(
         self,
         host: Host,
@@ -71,8 +73,8 @@ class CatchUp:
         now: Callable[[], float],
         chance: Random,
     ) -> None:
-        """`since` are the topics subscribed to and since when, by the host's clock. `deliver`
-        says how many events were news, of the one it is given."""
+        """`since` holds the topics that this node subscribes to, and since when, by the host's
+        clock. `deliver` takes an event and its sender, and returns 1 if the event is new."""
         self._host = host
         self._log = log
         self._since = since
@@ -81,19 +83,19 @@ class CatchUp:
         self._chance = chance
         self._asked: dict[NodeId, float] = {}
         self._got: dict[NodeId, tuple[int, int]] = {}
-        """News in answer to the last question: events, and bytes of them."""
+        """Node -> (new events, bytes of new events) in answer to the last question."""
         self._telling: set[NodeId] = set()
-        """Whose answers have come since we last looked."""
+        """Nodes whose answers have come since the last call of `go_on`."""
         self._turns: dict[NodeId, float] = {}
-        """Link -> when it was last asked in turn."""
+        """Neighbour -> when it was last asked in its turn."""
         self._compared: dict[NodeId, tuple[int, int]] = {}
-        """Node that we sent sums -> their salt, and how many more rounds follow."""
+        """Node that was sent sums -> (their salt, how many more rounds may follow)."""
         self._ways = Ways(host, self.ask)
         self._answers = Answers(host, log, since, now, self._ways)
 
     def go_on(self) -> None:
-        """Ask those again who had much to tell, once they have told it. This is looked at
-        often: a window may be emptying while we wait."""
+        """Ask nodes again that had many events, once their answer is complete. The upkeep calls
+        `go_on` often, since a window may lose events in the meantime."""
         telling, self._telling = self._telling, set()
         for node, (events, size) in list(self._got.items()):
             if node not in telling and (events >= MUCH_EVENTS or size >= MUCH_BYTES):
@@ -101,8 +103,8 @@ class CatchUp:
                 self.ask(node)
 
     def step(self) -> None:
-        """Ask the neighbour that was asked least lately: each has its turn, since only one of
-        them may know the way to another subscriber."""
+        """Ask the neighbour that was not asked for longest. Each neighbour has its turn, since only
+        one of them may know the way to another subscriber."""
         now = self._now()
         for node in [n for n, at in self._asked.items() if now - at > ASKED_S]:
             del self._asked[node]
@@ -128,7 +130,7 @@ class CatchUp:
                 self.on_differ(connection, message)
 
     def ask(self, node: NodeId, topics: Iterable[Topic] | None = None) -> None:
-        """Ask for what was missed of these topics, or of all."""
+        """Ask a node for what was missed of these topics, or of all topics of this node."""
         peer = self._host.peers.known(node)
         if peer is None or peer.connection is None or not peer.connection.open or not self._since:
             return
@@ -140,13 +142,13 @@ class CatchUp:
         self._say(peer.connection, salt, ROUNDS_MAX, {topic: [WHOLE] for topic in chosen})
 
     def on_differ(self, connection: Connection, message: Differ) -> None:
-        """Say what we have of the parts that differ, or compare parts of them."""
+        """Say what this node has of the parts that differ, or compare their parts in turn."""
         peer = connection.peer
         assert peer is not None
         connection.charge(connection.upkeep, 1)
         salt, rounds = self._compared.pop(peer, (-1, 0))
         if salt != message.salt or not rounds:
-            return  # we have asked anew meanwhile
+            return  # this node has asked a new question since
         differing = message.topics[:TOPICS_MAX]
         ranges = {d.topic: sound(d.ranges) for d in differing if d.topic in self._since}
         began = thread_time()
@@ -156,8 +158,8 @@ class CatchUp:
     def _say(
         self, connection: Connection, salt: int, rounds: int, ranges: Mapping[Topic, list[Range]]
     ) -> None:
-        """Ask for ranges of topics: tell what we have of those with few streams, and the sums of
-        the others."""
+        """Ask for ranges of topics: list what this node has of ranges with few streams, and send
+        the sums of the others."""
         assert connection.peer is not None
         wanted: list[WantedTopic] = []
         sums: list[Sums] = []
@@ -199,7 +201,7 @@ class CatchUp:
     def on_elsewhere(self, connection: Connection, message: Elsewhere) -> None:
         connection.charge(connection.upkeep, 1)
         if connection.peer not in self._asked:
-            connection.strike("ways that were not asked for")
+            connection.strike("Elsewhere came without a question")
             return
         self._ways.follow(message, self._now())
 
@@ -207,10 +209,10 @@ class CatchUp:
         peer = connection.peer
         assert peer is not None
         if peer not in self._asked:
-            connection.strike("an answer to no question")
+            connection.strike("an Answer came without a question")
             return
         if message.topic not in self._since:
-            return  # unsubscribed since we asked
+            return  # this node has unsubscribed since it asked
         seal = connection.seals.get(message.seal)
         event = Event(
             message.topic, message.publisher, message.epoch, message.seq, message.payload, seal

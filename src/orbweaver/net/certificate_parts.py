@@ -1,4 +1,4 @@
-"""The parts that certificates are made of, and what there is to see in one."""
+"""Build the parts of certificates, and read what is in them."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ from cryptography.x509.oid import NameOID
 from orbweaver.core.errors import UsageError
 
 NAME_BYTES_MAX = 64
+"""Longest name in a certificate, in bytes of UTF-8."""
 _SKEW = timedelta(hours=1)
-"""Certificates begin a little before they are made, for nodes whose clocks are behind."""
+"""How long before it is made a certificate begins, for nodes whose clocks are behind."""
 _HOST_NAME = re.compile(r"[A-Za-z0-9_*][A-Za-z0-9_.-]{0,252}")
 
 
 class Shown(NamedTuple):
-    """What there is to see of a certificate."""
+    """The contents of a certificate that are shown to people."""
 
     name: str
     authority: bool
     issuer: str
     public_key: bytes | None
-    """None of an authority of another making, with a key that is not Ed25519."""
+    """The Ed25519 key, or None of an authority that was made elsewhere with another kind of key."""
     not_before: datetime
     not_after: datetime
     hosts: tuple[str, ...]
@@ -39,8 +40,8 @@ class Shown(NamedTuple):
 
 @contextmanager
 def strict() -> Iterator[None]:
-    """Raise a `ValueError` for certificates that `cryptography` reads with a warning, because a
-    later release will refuse them: a serial number that is not positive, for one."""
+    """Raise a `ValueError` for certificates that `cryptography` reads with a warning, since a
+    later release will refuse them, for example for a serial number that is not positive."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", CryptographyDeprecationWarning)
         try:
@@ -59,11 +60,11 @@ def load(path: Path) -> list[x509.Certificate]:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except ValueError:
-        raise UsageError(f"{path} holds no certificate in PEM that can be read") from None
+        raise UsageError(f"{path} holds no valid certificate; it should hold some in PEM") from None
 
 
 def show(path: Path) -> list[Shown]:
-    """What is in a file of certificates."""
+    """Return the contents of all certificates in a file."""
     return [describe(certificate) for certificate in load(path)]
 
 
@@ -119,7 +120,9 @@ def usage(authority: bool) -> x509.KeyUsage:
 
 def common_name(name: str) -> x509.Name:
     if not name or not name.isprintable() or len(name.encode()) > NAME_BYTES_MAX:
-        raise UsageError(f"a name is 1 to {NAME_BYTES_MAX} printable characters, not {name!r}")
+        raise UsageError(
+            f"the name {name!r} should be printable, and have 1 to {NAME_BYTES_MAX} bytes"
+        )
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
 
@@ -134,5 +137,5 @@ def general_name(host: str) -> x509.GeneralName:
     except ValueError:
         pass
     if not _HOST_NAME.fullmatch(host):
-        raise UsageError(f"{host!r} is neither a host name nor an address")
+        raise UsageError(f"{host!r} should be a host name or an address")
     return x509.DNSName(host)

@@ -1,22 +1,22 @@
-"""TLS between the nodes of one cluster, where the certificate's key is the node's own.
+"""TLS between the nodes of one cluster, with the node's own key in its certificate.
 
 A node has a folder with three files, which `orbweaver keys issue` makes:
 
     node.key   its private key, the same that signs its events
     node.pem   its certificate: the public half, signed by the cluster's authority
-    ca.pem     the certificate of the authority; of several, if one is taking over
+    ca.pem     the certificate of the authority, or of two while one replaces the other
 
 Both ends show a certificate, and TLS 1.3 proves that each has the key in it. So when the
 handshake is done, `node_of(peer_public_key(...))` is the peer's id, and no further proof is
 needed. A host still has to compare it with the id that it meant to reach.
 
-Names of hosts are not compared. A node is called by its id, may move to another address or
-be behind one that it does not know, and a node that may use any address is no less the node
-that it is. What a name would prove, that the right machine was reached, the id proves.
+Host names are not compared. A node is addressed by its id, and may move to another address or be
+reached by one that it does not know. The id proves what a host name would prove: that the right
+machine was reached.
 
-Under TLS 1.3 a client is done before the server has looked at the client's certificate. So
-a client that is refused does connect, and then finds the connection at its end: mostly
-without a word, since asyncio closes before the alert that says why has gone out.
+Under TLS 1.3 a client has finished before the server checks the client's certificate. So a
+refused client does connect, and then finds the connection closed, mostly without a reason, since
+asyncio closes it before the alert has been sent.
 
 Certificates are made in `orbweaver.net.authority`.
 """
@@ -35,7 +35,7 @@ KEY, CERTIFICATE, AUTHORITY = "node.key", "node.pem", "ca.pem"
 
 
 class Certificate(NamedTuple):
-    """What a node has to know of a certificate."""
+    """The parts of a certificate that a node uses."""
 
     public_key: bytes
     not_before: datetime
@@ -43,26 +43,27 @@ class Certificate(NamedTuple):
 
 
 class TlsObject(Protocol):
-    """What `transport.get_extra_info("ssl_object")` gives, whichever loop it is."""
+    """The type of `transport.get_extra_info("ssl_object")`, in any event loop."""
 
     def getpeercert(self, binary_form: bool = ..., /) -> object: ...
 
 
 def server_context(folder: Path) -> ssl.SSLContext:
-    """For those who accept connections: no peer without a certificate of the cluster."""
+    """Return the context for accepting connections: only from peers with a certificate of the
+    cluster."""
     context = _context(folder, ssl.PROTOCOL_TLS_SERVER)
-    # A ticket would let a peer come back without its certificate being looked at again.
+    # With a ticket a peer could reconnect without a new check of its certificate.
     context.num_tickets = 0
     return context
 
 
 def client_context(folder: Path) -> ssl.SSLContext:
-    """For those who connect."""
+    """Return the context for opening connections."""
     return _context(folder, ssl.PROTOCOL_TLS_CLIENT)
 
 
 def peer_public_key(tls: TlsObject) -> bytes:
-    """The Ed25519 key that the other end has just proved to have."""
+    """Return the Ed25519 key that the peer has just proved to have."""
     der = tls.getpeercert(True)
     if not isinstance(der, bytes):
         raise ProtocolError("the peer has shown no certificate")
@@ -70,7 +71,7 @@ def peer_public_key(tls: TlsObject) -> bytes:
 
 
 def own_certificate(folder: Path) -> Certificate:
-    """The certificate of a node's folder; worth a look for when it ends."""
+    """Return the certificate in a node's folder."""
     path = folder / CERTIFICATE
     text = _read(path)
     begin = text.find(ssl.PEM_HEADER)
@@ -92,7 +93,7 @@ def _context(folder: Path, side: ssl._SSLMethod) -> ssl.SSLContext:
             f"{folder / CERTIFICATE} was made for another key than {folder / KEY}; "
             f"make it again with `orbweaver keys issue`"
         )
-    # Every peer would refuse it, and none of them would say why to whoever starts this node.
+    # Every peer would refuse the certificate, and this node would not learn why.
     if own.not_after <= datetime.now(UTC):
         raise UsageError(
             f"{folder / CERTIFICATE} ended on {own.not_after:%Y-%m-%d}; "
@@ -123,9 +124,9 @@ def _read(path: Path) -> str:
 
 
 def parse(der: bytes) -> Certificate:
-    """Return the key and the dates of a certificate in DER. Raise a `ProtocolError` if it has
-    none, or is malformed."""
-    # Loaded here, since it takes 18 MB that a node without TLS has no use for.
+    """Return the key and the dates of a certificate in DER. Raise a `ProtocolError` if it has no
+    Ed25519 key, or is malformed."""
+    # Imported here, since it takes 18 MB, which a node without TLS does not need.
     from cryptography import x509
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

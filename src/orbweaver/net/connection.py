@@ -1,7 +1,7 @@
-"""One TCP connection: frames in, one write for each tick out.
+"""One TCP connection: it reads frames, and writes once for each tick.
 
-It knows nothing of overlays. What it reads it gives to its `Owner`, with the peer's proven
-id; what is wrong with it is counted, and closes the connection when it goes on.
+A connection knows nothing of overlays. It gives what it reads to its `Owner`, together with the
+peer's proven id. Faults of the peer are counted, and too many of them close the connection.
 """
 
 from __future__ import annotations
@@ -37,24 +37,28 @@ from orbweaver.net.seals import BatchSeal
 from orbweaver.net.settings import Settings
 
 STRIKES_MAX = 20
-"""Things that no correct peer does, before we close."""
+"""How many strikes close a connection. A strike is something that no correct peer does."""
 WRITE_HIGH = 64 << 10
+"""Bytes in asyncio's write buffer above which writing pauses."""
 TOLD_CARDS_MAX, TOLD_SEALS_MAX = 4096, 64
-"""How much we assume that the far end remembers of what it was told on this connection."""
+"""How many cards and seals the far end is assumed to remember from this connection."""
 KEPT_SEALS_MAX = 2 * TOLD_SEALS_MAX
+"""How many seals are kept of a peer's connection."""
 HELLO_BYTES_MAX = 4096
-"""Largest frame of somebody who has proved nothing yet."""
+"""Largest frame during the handshake, in bytes."""
 FORGIVE_S = 60.0
-"""One of those things is forgotten after so long: in weeks, mishaps add up too."""
+"""Seconds after which one strike is forgotten: over weeks, mishaps of a correct peer add up
+too."""
 SEALS_PER_S = 4000.0
 CARDS_PER_S = 200.0
-"""New signatures of each kind that one peer may have checked in a second; each takes some
-60 us. Honest peers that bring more are slowed down, or tell the rest another time."""
+"""How many new seals and cards of one peer are checked per second; each takes about 60 us. A
+correct peer that brings more is slowed down, or has some of them dropped."""
 EFFORT = 0.25
-"""Of our time, the share that one peer may take up with weaving the overlay."""
+"""Share of this node's time that one peer may take up with messages that maintain the overlay."""
 REST_S_MAX = 5.0
+"""Longest time that a connection is not read, in seconds."""
 UPKEEP_BURST = 5.0
-"""Seconds for which upkeep may be saved up."""
+"""For how many seconds allowances for upkeep can be saved up."""
 
 
 class Owner(Protocol):
@@ -66,63 +70,65 @@ class Owner(Protocol):
     counters: Counters
 
     def admits(self, connection: Connection, card: Card) -> str:
-        """Why this peer is not let in; empty if it is."""
+        """Return why this peer is refused, or nothing if it is let in."""
         ...
 
     def greets(self) -> bool:
-        """Whether there is time for another handshake."""
+        """Return whether there is time for another handshake."""
         ...
 
     def opened(self, connection: Connection) -> None: ...
     def closed(self, connection: Connection) -> None: ...
     def writable(self, connection: Connection) -> None: ...
     def messages(self, connection: Connection, body: memoryview) -> None:
-        """An array of overlay messages."""
+        """Handle an array of overlay messages."""
         ...
 
     def control(self, connection: Connection, message: ControlMessage) -> None:
-        """Cards, seals, questions and answers."""
+        """Handle cards, seals, questions or answers."""
         ...
 
 
 class Connection(asyncio.Protocol):
+    """One connection, from the handshake to its end."""
+
     def __init__(self, owner: Owner, ours: bool, expected: NodeId | None = None) -> None:
-        """With `expected`, anybody else who answers is hung up on."""
+        """If another node than `expected` answers, the connection is refused."""
         self.ours = ours
-        """We opened it."""
+        """Whether this node opened the connection."""
         self.expected = expected
         self.peer: NodeId | None = None
-        """Whose it is, once that is proven."""
+        """The node at the far end, once it is proven."""
         self.card: Card | None = None
         self.payload_bytes_max = owner.settings.payload_bytes_max
-        """Largest payload that both ends take, once the far end has said hello."""
+        """Largest payload that both ends accept, once the far end has sent its `Hello`."""
         self.open = False
         self.greeting: asyncio.Task[None] | None = None
-        """While it is being accepted."""
+        """The task that accepts the connection, until it is accepted."""
         self.opened_at = 0.0
         self.reason = ""
-        """Why it was refused, by whichever end."""
+        """Why one of the ends refused the connection."""
         self.foreign = False
-        """The far end is in another cluster or runs another overlay."""
+        """Whether the far end is in another cluster or runs another overlay."""
         self.retired = False
-        """We have said Bye."""
+        """Whether this node has said `Bye`."""
         self.paused_since: float | None = None
-        """The far end does not read."""
+        """Since when the far end does not read; None while it reads."""
         self.heard = self.used = 0.0
         self.pings = self.pongs = 0
-        """Asked, and answered. The far end reads in order: when it has answered a question, it
-        has read all that was sent before."""
+        """How many pings were sent, and how many were answered. The far end reads in order: when
+        it has answered a ping, it has read everything sent before the ping."""
         self.strikes = 0
         self.misbehaved = False
         self.topics_named = 0
-        """Topics that nobody had named before."""
+        """How many topics the peer was the first to name."""
         self.told_cards: dict[NodeId, int] = {}
         self.told_seals: dict[bytes, None] = {}
         self.seals: dict[bytes, BatchSeal] = {}
-        """What the far end told us of."""
+        """The seals that the far end has sent, by name."""
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.settled: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        """Whether the handshake succeeded, once it is over."""
+        """Done when the handshake is over: True if it succeeded."""
         self._owner = owner
         self._loop = asyncio.get_running_loop()
         self._reader = FrameReader(HELLO_BYTES_MAX)
@@ -132,9 +138,9 @@ class Connection(asyncio.Protocol):
         now = self._loop.time()
         settings = owner.settings
         self.upkeep = Bucket(settings.upkeep_per_s, UPKEEP_BURST * settings.upkeep_per_s, now)
-        """For messages that weave the overlay."""
+        """The allowance for messages that maintain the overlay."""
         self.traffic = Bucket(settings.traffic_per_s, 2.0 * settings.traffic_per_s, now)
-        """For messages that spread events."""
+        """The allowance for messages that spread events."""
         self.effort = Bucket(EFFORT, 4 * EFFORT, now)
         self.seals_due = Bucket(SEALS_PER_S, 2 * SEALS_PER_S, now)
         self.cards_due = Bucket(CARDS_PER_S, 10 * CARDS_PER_S, now)
@@ -151,8 +157,8 @@ class Connection(asyncio.Protocol):
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
             # All messages of a tick are written at once; waiting for more gains nothing.
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            # Left alone, the kernel keeps megabytes. What waits there is late without anybody
-            # knowing; in our own queues it is counted, and slows down who publishes.
+            # By default the kernel buffers megabytes. Messages that wait there are late unseen;
+            # in the node's own queues they are counted, and slow down publishers.
             size = self._owner.settings.socket_bytes
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
@@ -200,12 +206,12 @@ class Connection(asyncio.Protocol):
 
     @property
     def alive(self) -> bool:
-        """It is neither closed nor about to be."""
+        """Return whether the connection is neither closed nor about to be."""
         return self._transport is not None and not self._transport.is_closing()
 
     @property
     def unread(self) -> int:
-        """Bytes of a frame that has not come to its end."""
+        """Return how many bytes of an incomplete frame have come."""
         return len(self._reader)
 
     def say(self, message: Control) -> None:
@@ -219,30 +225,31 @@ class Connection(asyncio.Protocol):
         try:
             self._transport.write(data)
         except RuntimeError:
-            # uvloop has been seen to close a transport without a word to us.
+            # uvloop sometimes closes a transport without calling connection_lost.
             self._loop.call_soon(self.connection_lost, None)
 
     def retire(self) -> None:
-        """Say that nothing more comes; the far end answers alike, and both close. What it has
-        sent until then is still read."""
+        """Say that nothing more comes. The far end answers the same, and both ends close. What the
+        far end sends until then is still read."""
         if not self.retired:
             self.retired = True
             self.say(Bye())
             self._loop.call_later(self._owner.settings.handshake_s, self.abort)
 
     def ping(self) -> int:
-        """Ask for a sign of life; `pongs` is not below the number given once it has come."""
+        """Ask for a sign of life, and return the ping's number. The far end has answered once
+        `pongs` has reached the number."""
         self.pings += 1
         self.say(Ping())
         return self.pings
 
     def refuse(self, reason: str) -> None:
-        """Close, and say why."""
+        """Close the connection, and tell the far end why."""
         self.reason = self.reason or reason
         if self._transport is not None and self.alive:
             self.say(Refused(reason[:200]))
             self._transport.close()
-            # A peer that does not read would keep the transport, and what is written, for ever.
+            # A peer that does not read would keep the transport and its buffer for ever.
             self._loop.call_later(self._owner.settings.handshake_s, self.abort)
 
     def abort(self) -> None:
@@ -252,13 +259,14 @@ class Connection(asyncio.Protocol):
             self.greeting.cancel()
 
     def strike(self, reason: str) -> None:
+        """Count something that no correct peer does, and refuse the peer after too much of it."""
         self.strikes += 1
         if self._patience.take(1, self._loop.time()):
             self.misbehaved = True
             self.refuse(reason)
 
     def rest(self, seconds: float) -> None:
-        """Read nothing for a while: the peer sends faster than it may."""
+        """Pause reading for `seconds`, since the peer sends faster than it may."""
         until = self._loop.time() + min(seconds, REST_S_MAX)
         if until <= self._rest_until or self._transport is None or not self.alive:
             return
@@ -270,7 +278,7 @@ class Connection(asyncio.Protocol):
         self._waking = self._loop.call_at(until, self._read_on)
 
     def charge(self, bucket: Bucket, count: float) -> None:
-        """For something it sent. Who sends too much has to wait."""
+        """Take tokens for something that the peer sent. A peer that sends too much has to wait."""
         if wait := bucket.take(count, self._loop.time()):
             self._owner.counters.flooded += 1
             self.rest(wait)
@@ -292,7 +300,7 @@ class Connection(asyncio.Protocol):
             self._owner.messages(self, body)
             return
         if kind != CONTROL:
-            raise ProtocolError(f"a frame of kind {kind} has no place here")
+            raise ProtocolError(f"a frame of kind {kind} may not come here")
         try:
             message = read_control(body)
         except ProtocolError as error:
@@ -329,7 +337,9 @@ class Connection(asyncio.Protocol):
                 self.reason = self.reason or message.reason
                 self.abort()
             else:
-                raise ProtocolError("a handshake is a hello and a proof")
+                raise ProtocolError(
+                    f"{type(message).__name__} came in a handshake, which is a Hello and a Proof"
+                )
         except ProtocolError as error:
             self.foreign = isinstance(error, OtherNetwork)
             self._owner.counters.bad_handshakes += 1
@@ -337,7 +347,7 @@ class Connection(asyncio.Protocol):
 
     def _on_hello(self, hello: Hello) -> None:
         if self.expected is not None and hello.card.node != self.expected:
-            self.refuse("somebody else was expected here")
+            self.refuse("another node was expected at this address")
             return
         self._words.check_terms(hello)
         if not self.ours and not self._owner.greets():

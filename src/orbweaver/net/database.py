@@ -1,4 +1,4 @@
-"""The file of a durable log: how it is opened, and what is said when it cannot be used."""
+"""Open the file of a durable log, and explain why it cannot be used."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import msgspec
 from orbweaver.core.errors import ProtocolError, UsageError
 
 VERSION = 1
+"""Version of the file's format."""
 APPLICATION = int.from_bytes(b"ORBW", "big")
-"""Marks a database as one of ours."""
+"""The application id that marks a database as a durable log of Orbweaver."""
 
 WAIT_S = 0.2
-"""Another process may hold the file for so long: one that is about to end."""
+"""Seconds to wait for another process that holds the file, in case it is about to end."""
 
 _SCHEMA = (
     """CREATE TABLE events (number INTEGER PRIMARY KEY, topic TEXT, publisher INTEGER,
@@ -41,9 +42,11 @@ _NOT_THE_FILE = {
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """The database, made if it is not there, and held against other processes until it is
-    closed. After a commit it survives the end of the process at any moment; after a loss of
-    power it may be some seconds old, but whole."""
+    """Open the database, or make it if it does not exist, and lock it until it is closed.
+
+    A commit survives the end of the process at any moment. After a loss of power the database
+    may have lost the last seconds, but it is consistent.
+    """
     try:
         path.touch(mode=0o600)
     except OSError as error:
@@ -69,19 +72,19 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
     if not is_new and version != VERSION:
         raise UsageError(
             f"{path} has format {version}, and this version of Orbweaver reads {VERSION}: "
-            "use the version that wrote it, or move it away to start with nothing"
+            "use the version that wrote it, or move the file away to start with an empty window"
         )
     database.execute("PRAGMA journal_mode = WAL")
     database.execute("PRAGMA synchronous = NORMAL")
     with transaction(database):
-        # Takes the lock, also if there is nothing to do.
+        # The transaction takes the lock, even if there is nothing to do.
         for statement in _SCHEMA if is_new else ():
             database.execute(statement)
 
 
 @contextmanager
 def transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing."""
+    """Run the block as one transaction: all of its changes are made, or none."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -93,7 +96,7 @@ def transaction(database: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn whatever goes wrong with the file into one line that says what to do."""
+    """Turn whatever goes wrong with the file into a `UsageError` that says what to do."""
     try:
         yield
     except sqlite3.Error as error:
@@ -108,4 +111,6 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def _damaged(path: Path, error: Exception) -> UsageError:
-    return UsageError(f"{path} is damaged ({error}): move it away to start with nothing")
+    return UsageError(
+        f"{path} is damaged ({error}): move the file away to start with an empty window"
+    )

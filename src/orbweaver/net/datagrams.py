@@ -1,11 +1,11 @@
-"""Small gossip by UDP, where a lost message does no harm.
+"""Send small gossip by UDP, where a lost message does no harm.
 
 Peer sampling asks a different node in each cycle; a connection for each such exchange would
-cost more than the exchange. So a message of membership to a node that we have no connection
-to goes as one datagram, if it fits with the cards of the nodes that it names, and else by
-TCP like all others. A datagram is signed as a whole, says whom it is for, and carries a
-stamp that grows, so it can neither be forged nor usefully repeated. It is not encrypted:
-where TLS is on, there are none.
+cost more than the exchange. So a membership message to a node without a connection goes as one
+datagram, if it fits together with the cards of the nodes that it names; other messages go by
+TCP. A datagram is signed as a whole, names its receiver, and carries a stamp that grows, so it
+can neither be forged nor usefully repeated. Datagrams are not encrypted, so they are off with
+TLS.
 """
 
 from __future__ import annotations
@@ -24,17 +24,22 @@ from orbweaver.net.identity import SIGNATURE_BYTES, Identity, verify
 from orbweaver.net.limits import Bucket
 
 SIZE_MAX = 1200
-"""Crosses any path in one piece."""
+"""Largest datagram, in bytes: it crosses any path in one piece."""
 PER_S = 2000.0
-"""Datagrams looked at in a second, from everybody together: each costs a signature."""
+"""How many datagrams are checked per second, from all senders together: each check costs a
+signature."""
 SENDERS_MAX = 4096
+"""How many senders' last stamps are remembered."""
 
 
 class Letter(msgspec.Struct, frozen=True, array_like=True):
+    """The content of a datagram."""
+
     to: NodeId
     card: Card
-    """The sender's."""
+    """The sender's card."""
     stamp: int
+    """A number that grows with each datagram of the sender."""
     cards: tuple[Card, ...]
     message: bytes
 
@@ -44,6 +49,8 @@ _decode = msgspec.msgpack.Decoder(Letter).decode
 
 
 class Datagrams(asyncio.DatagramProtocol):
+    """The UDP socket of a node."""
+
     def __init__(
         self,
         identity: Identity,
@@ -51,7 +58,8 @@ class Datagrams(asyncio.DatagramProtocol):
         counters: Counters,
         received: Callable[[Letter], None],
     ) -> None:
-        """`scope` keeps clusters and overlays apart. `received` gets what is genuine."""
+        """`scope` keeps clusters and overlays apart. `received` is called with each genuine
+        letter."""
         self._identity = identity
         self._purpose = b"orbweaver datagram 1\0" + scope.encode() + b"\0"
         self._counters = counters
@@ -67,14 +75,14 @@ class Datagrams(asyncio.DatagramProtocol):
         self._own_family = transport.get_extra_info("socket").family
 
     def send(self, to: Card, mine: Card, stamp: int, cards: Iterable[Card], message: bytes) -> bool:
-        """False if it does not fit."""
+        """Send a message to the node of a card. Return False if it cannot go as a datagram."""
         if len(message) > SIZE_MAX or self._transport is None:
             return False
         body = _encode(Letter(to.node, mine, stamp, tuple(cards), message))
         if SIGNATURE_BYTES + len(body) > SIZE_MAX:
             return False
-        # Looking up a name would stop everything else meanwhile. To an address of the other
-        # family nothing goes out, and not every loop says so.
+        # Looking up a host name would block the loop. A datagram to an address of the other
+        # family is not sent, and not every loop reports it.
         if family(to.host) != self._own_family:
             return False
         signature = self._identity.sign(self._purpose + body)
@@ -97,14 +105,15 @@ class Datagrams(asyncio.DatagramProtocol):
             self._counters.bad_datagrams += 1
 
     def error_received(self, error: Exception) -> None:
-        """Nobody listens there; whoever has to know finds out by other means."""
+        """Ignore that the receiver does not listen: a peer that is needed is also called by TCP."""
 
     def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
 
     def _open(self, data: bytes) -> Letter | None:
-        """None if there is no time to check another signature. Rubbish takes none of it."""
+        """Check and decode a datagram. Return None if there is no time to check another signature;
+        a datagram that is wrong without its signature takes no such time."""
         signature, body = data[:SIGNATURE_BYTES], data[SIGNATURE_BYTES:]
         try:
             letter = _decode(body)
@@ -112,13 +121,13 @@ class Datagrams(asyncio.DatagramProtocol):
             raise ProtocolError(f"undecodable datagram: {error}") from None
         sender = letter.card.node
         if letter.to != self._identity.node or sender == letter.to:
-            raise ProtocolError("a datagram for somebody else")
+            raise ProtocolError("the datagram is for another node")
         if letter.stamp <= self._stamps.get(sender, -1):
-            raise ProtocolError("a datagram that came before")
+            raise ProtocolError("the datagram repeats an earlier one, or is older")
         if not self._bucket.allow(1, self._loop.time()):
             return None
         if not verify(letter.card.key, self._purpose + body, signature):
-            raise ProtocolError("a datagram that its sender did not sign")
+            raise ProtocolError("the datagram was not signed by its sender")
         self._stamps.pop(sender, None)
         self._stamps[sender] = letter.stamp
         if len(self._stamps) > SENDERS_MAX:

@@ -1,9 +1,8 @@
-"""Which events of this node have left it, and waiting until all have.
+"""Track which of a node's own events have left it, and wait until all have.
 
-An event has left once it has been written to the socket of a neighbour: pushed, handed over
-to a neighbour that pulled it, or given out of the window. That it was queued, or that word
-of it went out, is not enough; nor is an event that was published before there was any
-neighbour on its way.
+An event has left once it has been written to the socket of a neighbour: pushed, sent to a
+neighbour that pulled it, or given out of the window. An event that is only queued, or only
+announced, has not left, and neither has an event published while there was no neighbour.
 """
 
 from __future__ import annotations
@@ -22,23 +21,27 @@ if TYPE_CHECKING:
     from orbweaver.net.host import Host
 
 UNSENT_MAX = 1 << 16
-"""Events remembered as unsent; beyond it the oldest count as lost."""
+"""Most events remembered as unsent; with more, the oldest count as lost."""
 LOOK_S = 0.01
-"""Seconds between two looks at what is still here."""
+"""Seconds between two checks of what is still unsent."""
 LOST_S = 1.0
-"""Seconds between two looks at whether what is unsent can still be had from the window."""
+"""Seconds between two checks of whether the window still has the unsent events."""
 
 
 def event_id(event: Event) -> EventId:
+    """Return the tuple that identifies an event."""
     return (event.publisher, event.epoch, event.topic, event.seq)
 
 
 class Departures:
+    """The node's own events that have not left yet."""
+
     def __init__(self) -> None:
         self.unsent: dict[EventId, None] = {}
-        """Events of ours that no socket has been given yet, the oldest first."""
+        """Own events that were written to no socket yet, the oldest first."""
         self.lost = 0
-        """Events that went from `unsent` because there were too many, since last asked."""
+        """How many events were removed from `unsent` because there were too many, since `drain`
+        was last called."""
 
     def published(self, event: Event) -> None:
         self.unsent[event_id(event)] = None
@@ -52,13 +55,13 @@ class Departures:
 
 
 async def drain(host: Host, log: EventLog, timeout: float | None) -> None:
-    """See `NetworkNode.drain`."""
+    """Wait until all events have left and neighbours have read them (see `NetworkNode.drain`)."""
     departures = host.outgoing.departures
     lost, departures.lost = departures.lost, 0
     due = list(departures.unsent)
     try:
         async with asyncio.timeout(timeout):
-            # Twice: a neighbour that has read a notice pulls the event before it answers.
+            # Two rounds: a neighbour that has read a notice pulls the event before it answers.
             for _ in range(2):
                 await _written(host)
                 lost += await _sent(host, log, due)
@@ -74,15 +77,15 @@ async def drain(host: Host, log: EventLog, timeout: float | None) -> None:
 
 
 async def _written(host: Host) -> None:
-    """Wait until all events that are queued now have been written, or given up with a peer."""
+    """Wait until all events that are queued now have been written, or dropped with their peer."""
     marks = [(peer.queue, peer.queue.mark()) for peer in host.peers]
     while any(queue.passed < mark for queue, mark in marks):
         await asyncio.sleep(LOOK_S)
 
 
 async def _sent(host: Host, log: EventLog, due: list[EventId]) -> int:
-    """Wait until each of these events has left, and return how many never can: they are in
-    no queue, and not in the window any more."""
+    """Wait until each of these events has left, and return how many never can, since they are
+    neither in a queue nor in the window any more."""
     unsent = host.outgoing.departures.unsent
     loop = asyncio.get_running_loop()
     lost, look_at = 0, loop.time() + LOST_S

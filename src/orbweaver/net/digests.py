@@ -1,13 +1,14 @@
-"""Sums over what windows hold of a topic, to find where two of them differ.
+"""Find where two windows differ in a topic, by comparing sums over their events.
 
 Two nodes that compare windows stream by stream would tell each other of every stream, although
-they nearly always hold the same. So each stream is given a place, by a hash of its name and
-of a salt, and the places are cut into parts. The sum of a part is over the hashes of all its
-events: where two nodes have the same sum, neither lacks anything. A part that differs is cut
-again, until it has few streams. So what a comparison costs follows from what is missing, and
-from the number of streams only by its logarithm.
+they nearly always hold the same events. So each stream is given a place, by a hash of its name
+and of a salt, and the places are cut into parts. The sum of a part is over the hashes of all its
+events: where two nodes have the same sum, neither lacks an event. A part that differs is cut
+again, until it has few streams. So a comparison costs in proportion to what is missing, and only
+to the logarithm of the number of streams.
 
-The salt is new in each comparison: nobody can choose events whose hashes cancel each other out.
+The salt is new in each comparison, so that no publisher can choose events whose hashes cancel
+each other out.
 """
 
 from __future__ import annotations
@@ -20,28 +21,29 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import StreamId
 
 PLACES = 1 << 60
-"""Places of streams: from 0 to below this."""
+"""How many places there are; a stream's place is from 0 to below this number."""
 FANOUT = 16
-"""Parts into which a range of places is cut at a time."""
+"""How many parts a range of places is cut into at a time."""
 
 _MASK = (1 << 64) - 1
 _STEP, _MIX = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9
 """Odd numbers that spread sequence numbers over 64 bits, as in SplitMix64."""
 
 Range = tuple[int, int]
-"""Places from the first number to below the second."""
+"""(first place, first place after the range)"""
 WHOLE: Range = (0, PLACES)
+"""The range of all places."""
 
 
 def place_of(salt: int, publisher: NodeId, epoch: int) -> int:
-    """Return the place of a stream; of each number the lowest 64 bits count."""
+    """Return the place of a stream. Only the lowest 64 bits of each number count."""
     name = b"".join((number & _MASK).to_bytes(8, "big") for number in (salt, publisher, epoch))
     return int.from_bytes(blake2b(name, digest_size=8).digest(), "big") % PLACES
 
 
 def sound(ranges: Iterable[Range]) -> list[Range]:
-    """Return those of a peer's ranges that are ranges, and that begin where the one before has
-    ended, or behind."""
+    """Return a peer's ranges without the invalid ones: a range must not be empty, and must begin
+    at or behind the end of the one before."""
     kept: list[Range] = []
     at = 0
     for first, end in ranges:
@@ -52,7 +54,7 @@ def sound(ranges: Iterable[Range]) -> list[Range]:
 
 
 def which(ranges: Sequence[Range], place: int) -> int | None:
-    """Return the number of the range that a place is in; None if it is in none."""
+    """Return the index of the range that holds a place, or None if no range does."""
     at = bisect_right(ranges, (place, PLACES)) - 1
     return at if at >= 0 and place < ranges[at][1] else None
 
@@ -67,8 +69,10 @@ def parts_of(whole: Range) -> list[Range]:
 def sums_of(
     salt: int, ranges: Sequence[Range], events: Iterable[tuple[StreamId, int]]
 ) -> list[list[int]]:
-    """Return, for each range, the sum of each of its parts, over events given by stream and
-    number. The ranges are in order and do not overlap."""
+    """Return, for each range, the sum of each of its parts.
+
+    `events` are (stream, sequence number). The ranges must be in order and must not overlap.
+    """
     sums = [[0] * len(parts_of(whole)) for whole in ranges]
     sizes = [_part_size(whole) for whole in ranges]
     places: dict[StreamId, tuple[int, int | None]] = {}

@@ -1,10 +1,10 @@
-"""Addresses at which nobody was found, and how often they may be tried again.
+"""Limit calls to addresses at which no node was found.
 
-A card says where a node is, and is believed until somebody calls. Whoever hands out cards of
-nodes that do not exist could so make every node of a network call somebody else's machine.
-Therefore calls are counted, for an address, for a host and in all, and beyond a small number
-further ones are not made. Calls that succeed are taken off again, and who was found at an
-address before is called there as if nothing had happened.
+A card says where a node is, and is believed until the first call. A peer that hands out cards of
+nodes that do not exist could so make every node of a network call a machine that is no node.
+Therefore calls are counted for each address, for each host and in all, and beyond a small number
+no further calls are made. A call that succeeds does not count, and neither do calls to a node at
+an address where it was found before.
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ from orbweaver.net.limits import Bucket
 ADDRESS = (1 / 30, 6.0)
 HOST = (1.0, 100.0)
 EVERYWHERE = (20.0, 500.0)
-"""Calls that may fail: in a second, and at once. It is so few since each node of a network
-may be told the same, and so many for a host since all nodes of a test live on one."""
+"""How many calls may fail, per second and at once: to one address, to one host, and to all. The
+limits are low since every node of a network may be told the same false cards, and higher for a
+host since all nodes of a test run on one."""
 KNOWN_MAX = 4096
+"""How many addresses, hosts and nodes are remembered, of each."""
 
 
 class Doubts:
+    """The calls of this node to addresses that are not proven."""
+
     def __init__(self) -> None:
         self._addresses: dict[str, Bucket] = {}
         self._hosts: dict[str, Bucket] = {}
@@ -29,7 +33,7 @@ class Doubts:
         self._found: dict[NodeId, str] = {}
 
     def may_call(self, card: Card, now: float) -> bool:
-        """If so, it counts as made."""
+        """Return whether the card's address may be called. If it may, the call counts as made."""
         if self.was_found(card):
             return True
         buckets = self._buckets(card, now)
@@ -40,7 +44,7 @@ class Doubts:
         return True
 
     def found(self, card: Card, now: float) -> None:
-        """We have called, and the node of the card was there."""
+        """Note that a call found the node of the card at its address."""
         if not self.was_found(card):
             for bucket in self._buckets(card, now):
                 bucket.give(1)
@@ -50,6 +54,7 @@ class Doubts:
             del self._found[next(iter(self._found))]
 
     def was_found(self, card: Card) -> bool:
+        """Return whether the node of the card was found at its address before."""
         return self._found.get(card.node) == card.address
 
     def _buckets(self, card: Card, now: float) -> tuple[Bucket, Bucket, Bucket]:

@@ -1,15 +1,15 @@
-"""The window in a file as well, so that a node that was down goes on where it was.
+"""Keep the window in a file as well, so that a node that was down goes on where it stopped.
 
-The log in memory does all the work; this one writes down, some times a second, what has
-changed in it since. Each flush is one transaction: whoever kills the process finds the state
-of the last flush, whole. What came after it is neither kept nor known as seen, so a node that
-is killed may be given that again; a node that closes its log is not. Who must not deliver
-twice even then flushes before delivering.
+The log in memory does all the work; the durable log writes its changes to the file, several times
+a second. Each flush is one transaction: after a kill, the file has the whole state of the last
+flush. Events after the last flush are neither kept nor known as seen, so a node that was killed
+may get them again; a node that closed its log does not. An application that must not deliver
+twice even after a kill flushes before it delivers.
 
-What changed is not noted on the way: the queues of the log are in the order of arrival, and
-new are those at their ends whose numbers are above that of the last flush.
+Changes are not noted one by one: the queues of the log are in the order of arrival, and the new
+entries are those at the ends whose numbers are above the number of the last flush.
 
-Times are wall-clock milliseconds, since they have to mean something after a restart.
+Times are wall-clock milliseconds, since they have to be valid after a restart.
 """
 
 from __future__ import annotations
@@ -27,18 +27,20 @@ from orbweaver.core.messages import Event, Seal, StreamId
 from orbweaver.net.database import explained, open_database, transaction
 from orbweaver.net.eventlog import EVENT_COST, Entry, EventLog, KnownStream
 
-# What is read back: a damaged file may hold anything.
+# The types of rows that are read back are checked, since a damaged file may hold anything.
 _EventRow = tuple[int, str, int, int, int, int, bytes | None, bytes]
 _StreamRow = tuple[str, int, int, int, int, bytes]
 
 _PRUNE = 1000
-"""Streams that were forgotten are deleted so many at a time, since that takes a scan."""
+"""How many forgotten streams are deleted at a time, since deleting takes a scan."""
 
 _encode_edges = msgspec.msgpack.Encoder().encode
 _decode_edges = msgspec.msgpack.Decoder(list[int]).decode
 
 
 class DurableLog(EventLog):
+    """An event log that is also in a file."""
+
     def __init__(
         self,
         path: Path,
@@ -47,17 +49,18 @@ class DurableLog(EventLog):
         bytes_to_seal: Callable[[bytes], Seal] | None = None,
         **limits: Any,
     ) -> None:
-        """`limits` are the arguments of `EventLog`. Seals are kept if both `seal_to_bytes`
-        and `bytes_to_seal` are given."""
+        """Open the log in the file `path`. `limits` are the arguments of `EventLog`. Seals are kept
+        if both `seal_to_bytes` and `bytes_to_seal` are given."""
         super().__init__(**limits)
         self._path = path
         self._bytes_to_seal = bytes_to_seal
         self._written = 0
-        """What has a number up to this is in the file, if it has not left since."""
+        """The number of the last flush: entries up to it are in the file, unless they have left the
+        window or are in `_unsealed`."""
         self._unsealed: dict[int, Entry] = {}
-        """Except these: their seal was open at the last flush."""
+        """Entries whose seal was open at the last flush, and that are not in the file."""
         self._gone: list[tuple[int, bytes | None]] = []
-        """What is in the file but has left since: number, and name of the seal."""
+        """(number, name of the seal) of entries in the file that have left the window since."""
         self._seals: Counter[bytes] = Counter()
         """How many events in the file are under each seal in the file."""
         self._pruned = 0
@@ -76,8 +79,8 @@ class DurableLog(EventLog):
         return self._number - self._written
 
     def flush(self) -> None:
-        """Write down what is new. A `UsageError` if the disk does not take it: nothing is
-        lost by that, and the next call tries again."""
+        """Write all changes to the file. Raise a `UsageError` if writing fails: nothing is lost,
+        and the next call tries again."""
         streams = self._changed_streams()
         entries = self._new_entries()
         if not (streams or entries or self._gone):
@@ -141,7 +144,8 @@ class DurableLog(EventLog):
         super()._drop(entry)
 
     def _seal_name(self, event: Event) -> bytes | None:
-        """Empty while the publisher, who is this node, has not yet signed."""
+        """Return the name of an event's seal, or None if seals are not kept. The name is empty
+        until this node, the publisher, has signed the seal."""
         if event.seal is None or self._bytes_to_seal is None or self._seal_to_bytes is None:
             return None
         return event.seal.name
@@ -179,7 +183,7 @@ class DurableLog(EventLog):
             seal = None
             if name is not None and self._bytes_to_seal is not None:
                 if name not in seals:
-                    raise ValueError("an event without its seal")
+                    raise ValueError(f"event {number} has no seal")
                 seal = seals[name]
                 self._seals[name] += 1
             event = Event(topic, NodeId(publisher), epoch, seq, payload, seal)
@@ -197,7 +201,7 @@ class DurableLog(EventLog):
         self._number = max(self._number, number)
         known.number = max(known.number, number)
         known.last_ms = max(known.last_ms, last_ms)
-        known.sealed_ms = known.last_ms  # about; it is not written down
+        known.sealed_ms = known.last_ms  # an estimate, since the file does not have it
         return known
 
     def _load_seals(self) -> dict[bytes, Seal]:
@@ -226,7 +230,7 @@ class DurableLog(EventLog):
         )
 
     def peers(self) -> list[tuple[NodeId, bytes]]:
-        """In the order in which they were given."""
+        """Return the remembered peers and their cards, in the order in which they were given."""
         with explained(self._path):
             rows = self._database.execute("SELECT node, card FROM peers ORDER BY number").fetchall()
             return msgspec.convert(rows, list[tuple[NodeId, bytes]])
@@ -240,5 +244,7 @@ class DurableLog(EventLog):
 def _edges(data: bytes) -> array[int]:
     edges = _decode_edges(data)
     if len(edges) % 2 == 0 or edges != sorted(set(edges)):
-        raise ValueError("a stream with impossible numbers")
+        raise ValueError(
+            f"the edges {edges} of a stream should be an odd number of growing numbers"
+        )
     return array("q", edges)

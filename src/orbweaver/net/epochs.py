@@ -1,9 +1,9 @@
-"""The epoch of a node's last life, in a file beside its key.
+"""Keep the epoch of a node's last life in a file beside its key.
 
-Events are numbered anew in each life of a publisher, and its epoch tells the lives apart: the
-time at which it started. Readers in order drop what is of an earlier epoch than what they
-have had. So a clock that was set back across a restart must not make the epoch smaller: it
-is the time or one more than the last, whichever is larger.
+Events are numbered anew in each life of a publisher; its epoch, the time at which it started,
+tells the lives apart. Ordered readers drop events of an earlier epoch than those they have had.
+So a clock that was set back across a restart must not make the epoch smaller: an epoch is the
+time, or one more than the last epoch, whichever is larger.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from pathlib import Path
 import structlog
 
 EPOCH_MAX = 1 << 62
-"""Milliseconds: beyond any time, and with room above it for those who store 64 bits."""
+"""Epochs, in milliseconds, are below this: it is beyond any time, and leaves room in 64 bits."""
 
 log = structlog.get_logger()
 
 
 def read_epoch(path: Path | None) -> int:
-    """The epoch in the file, 0 if there is none."""
+    """Return the epoch in the file, or 0 if there is none."""
     if path is None:
         return 0
     try:
         epoch = int(path.read_text(encoding="ascii"))
         if not 0 <= epoch < EPOCH_MAX:
-            raise ValueError(f"{epoch} is no time in milliseconds")
+            raise ValueError(f"{epoch} should be a time in milliseconds")
         return epoch
     except FileNotFoundError:
         return 0
@@ -39,8 +39,8 @@ def read_epoch(path: Path | None) -> int:
 
 
 def write_epoch(path: Path | None, epoch: int) -> None:
-    """Replace the file as a whole. A key may be in a folder that cannot be written to; the node
-    runs all the same."""
+    """Replace the file as a whole. If its folder cannot be written to, the node runs all the same,
+    and a warning is logged."""
     if path is None:
         return
     new = path.with_name(f"{path.name}.{os.getpid()}")

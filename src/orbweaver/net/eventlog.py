@@ -1,16 +1,17 @@
-"""The window: events of the last while, for neighbours that missed them.
+"""The window keeps recent events for neighbours that missed them.
 
-Everything is in the order of arrival. Each topic has its own entries, for the limit on
-events; one queue over all topics serves the limits on age and on bytes. An event that left
-a topic's entries is still in the queue until it comes to its head. When a limit is reached,
-room is made for a 64th of it at once: by those that take up most (`net.shares`), who lose
-what they have had here for longest. So `put` costs a few microseconds.
+All entries are in the order of arrival. Each topic has its own entries, for the limit on events;
+one queue over all topics serves the limits on age and on bytes. An event that has left its topic's
+entries stays in the queue until it comes to the queue's head. When a limit is reached, room for a
+64th of the limit is made at once: the holders that take up most (`net.shares`) lose their oldest
+events. So `put` costs a few microseconds.
 
-What was seen outlives what is kept, so that no event is given out twice: of each stream the
-numbers are remembered for `forget_ms` after its last event. By then that event is too old
-for any window, and nobody can bring it again. Where streams have to be forgotten earlier,
-because there are too many, the time in their seals takes the place of the numbers: of that
-publisher nothing is new any more that was sealed before, unless its stream is still known.
+Numbers that were seen are remembered for longer than events are kept, so that no event is
+delivered twice: the numbers of a stream are remembered for `forget_ms` after its last event. By
+then the event is too old for any window, and no peer can bring it again. If there are too many
+streams, some are forgotten earlier, and the time in their seals takes the place of their numbers:
+an event of the publisher that was sealed at this time or earlier is not new any more, unless its
+stream is still known.
 
 Times are milliseconds that the caller passes in and that never go back.
 """
@@ -28,42 +29,44 @@ from orbweaver.net.seen import SEQ_MAX, Seen, has
 from orbweaver.net.shares import Holder, cuts
 
 EVENT_COST = 400
-"""Bytes of memory that an event takes besides its payload."""
+"""Bytes of memory that an event takes besides its payload, approximately."""
 
 SEAL_COST = 6
 """Bytes of memory for each byte of an encoded seal."""
 
 _SWEEP_MS = 1000
 _SWEEP_ENTRIES = 100
-"""What is too old goes in small lots, so that no event has to wait for a large one."""
+"""How often old entries are removed, in milliseconds, and how many at a time: small lots, so that
+no event has to wait for a large one."""
 
 _STREAM_NUMBERS = range(-(1 << 63), 1 << 63)
+"""Publishers and epochs that a signed 64-bit column can hold."""
 
 Positions = Mapping[StreamId, Sequence[int]]
-"""What somebody has of each stream of a topic: edges as in `net.seen`. Edges from a peer
-may be any numbers; odd ones only mean that the peer is sent odd things."""
+"""What a node has of each stream of a topic: edges as in `net.seen`. Edges from a peer may be any
+numbers; wrong ones only mean that the peer is sent the wrong events."""
 
 
 class Window:
-    """What is kept of a topic."""
+    """The entries and streams of one topic."""
 
     __slots__ = ("entries", "held", "streams", "topic")
 
     def __init__(self, topic: Topic) -> None:
         self.topic = topic
         self.entries: dict[int, Entry] = {}
-        """By their numbers, in the order of arrival."""
+        """Entries by number, in the order of arrival."""
         self.held: dict[Holder, int] = {}
-        """How many of them are whose."""
+        """How many entries each holder has."""
         self.streams: dict[StreamId, KnownStream] = {}
 
 
 Entry = tuple[int, int, Event, Window, int, Holder]
-"""(number, published at, event, its topic's window, bytes counted for it, its holder)"""
+"""(number, published at, event, the topic's window, bytes counted for the event, its holder)"""
 
 
 class KnownStream(Seen):
-    """What has been seen of a stream, and when last."""
+    """The numbers seen of one stream, and when its last event came."""
 
     __slots__ = ("last_ms", "number", "sealed_ms", "window")
 
@@ -72,12 +75,14 @@ class KnownStream(Seen):
         self.window = window
         self.last_ms = 0
         self.number = 0
-        """Of the last event put."""
+        """Number of the stream's last entry."""
         self.sealed_ms = 0
-        """The latest time in a seal of its events, by the publisher's clock."""
+        """The latest time in a seal of the stream's events, by the publisher's clock."""
 
 
 class EventLog:
+    """The window of a node, in memory."""
+
     def __init__(
         self,
         events_max: int = 1000,
@@ -90,10 +95,13 @@ class EventLog:
         sealed_ms_max: int | None = None,
         seal_to_bytes: Callable[[Seal], bytes] | None = None,
     ) -> None:
-        """`events_max` is for each topic, `streams_of_publisher` for each publisher, the others
-        are for all together. An event with an older seal than `sealed_ms_max` is not put here,
-        so a stream may be forgotten before `forget_ms` if its last seal is. Without
-        `seal_to_bytes`, seals are counted as nothing."""
+        """Make an empty log with these limits.
+
+        `events_max` is for each topic and `streams_of_publisher` for each publisher; the other
+        limits are for the whole log. The caller puts no event whose seal is older than
+        `sealed_ms_max`, so a stream with an older last seal is forgotten even before
+        `forget_ms`. Without `seal_to_bytes`, seals do not count as bytes.
+        """
         self._events_max = events_max
         self._age_ms_max = age_ms_max
         self._bytes_max = bytes_max
@@ -109,27 +117,32 @@ class EventLog:
         self._forgotten = 0
         self._sweep_at = 0
         self._held: dict[Holder, int] = {}
-        """How many of the bytes are whose."""
+        """How many bytes each holder has."""
         self._sealed: dict[bytes, tuple[int, Holder]] = {}
-        """How many events are kept under each seal, by its name, and who pays for it: the first
-        of them. Seals of our own that are still open have no name yet, and are free."""
+        """Name of each seal -> how many events are kept under it, and the holder that its bytes
+        count for: the holder of the first event. The node's own open seals have no name yet and
+        do not count."""
         self._windows: dict[Topic, Window] = {}
         self._order: deque[Entry] = deque()
         self._streams: OrderedDict[StreamId, KnownStream] = OrderedDict()
-        """Those silent for longest come first."""
+        """All known streams, the longest silent first."""
         self._of_publisher: dict[NodeId, int] = {}
-        """How many of them each publisher has."""
+        """How many known streams each publisher has."""
         self._sealed_until: dict[NodeId, int] = {}
         """Publisher -> the latest time in a seal of its streams that were forgotten early."""
         self._all_sealed_until = 0
-        """The same for publishers that are not even remembered so."""
+        """The latest time in a seal of streams that were forgotten early, over the publishers that
+        are no longer in `_sealed_until`."""
 
-    # -- what comes
+    # -- events that come
 
     def put(self, event: Event, age_ms: int, now: int, source: NodeId | None = None) -> bool:
-        """Keep the event (unless it is too old already), and say whether it is new: False if it
-        was seen before. `source` is the neighbour that brought it, if any did. A
-        `ProtocolError` if it has numbers no publisher can have come to."""
+        """Keep the event, unless it is too old, and return whether it is new: False if it was seen
+        before.
+
+        `source` is the neighbour that brought the event, if one did. Raise a `ProtocolError` if
+        the event has numbers that no publisher can have reached.
+        """
         seq = event.seq
         key = (event.publisher, event.epoch, event.topic)
         known = self._streams.get(key)
@@ -158,16 +171,18 @@ class EventLog:
         return True
 
     def seen(self, event: Event) -> bool:
+        """Return whether the event was seen before."""
         known = self._streams.get(event.stream)
         return known is not None and has(known.edges, event.seq)
 
     def expire(self, now: int) -> None:
-        """Let go of what is too old. `put` does so by and by; this is for quiet times."""
+        """Drop all entries and streams that are too old. `put` drops some with each event; `expire`
+        is for times without events."""
         self._sweep(now, len(self._order) + len(self._streams))
 
     def drop_topic(self, topic: Topic) -> None:
-        """Keep nothing more of a topic. What was seen of it stays known for as long as
-        otherwise: who subscribes again soon is not given the same again."""
+        """Drop all entries of a topic. Its streams stay known as usual, so that a node that
+        subscribes again soon does not get the same events again."""
         window = self._windows.get(topic)
         for entry in list(window.entries.values()) if window is not None else ():
             self._drop(entry)
@@ -176,7 +191,7 @@ class EventLog:
     # -- for neighbours
 
     def positions(self, topic: Topic) -> dict[StreamId, tuple[int, ...]]:
-        """What was seen here of each stream, to ask a neighbour for the rest."""
+        """Return what was seen here of each stream of a topic, to ask a neighbour for the rest."""
         window = self._windows.get(topic)
         if window is None:
             return {}
@@ -198,10 +213,12 @@ class EventLog:
         self, topic: Topic, positions: Positions, age_ms_max: int, limit_bytes: int, now: int,
         among: Callable[[StreamId], bool] | None = None,
     ) -> list[tuple[Event, int]]:  # fmt: skip
-        """Events kept here, with their ages, that somebody with these positions lacks: the
-        oldest first, each stream in the order of its numbers. Not more than `limit_bytes`,
-        except for a single event that is larger by itself: it could never be had else. `among`
-        leaves streams out."""
+        """Return the events kept here, with their ages, that a node with these positions lacks.
+
+        The oldest come first, and each stream is in the order of its numbers. The events take at
+        most `limit_bytes`, except for a single larger event, which could never be sent
+        otherwise. Streams for which `among` is False are left out.
+        """
         window = self._windows.get(topic)
         if window is None:
             return []
@@ -228,7 +245,7 @@ class EventLog:
         return chosen
 
     def sizes(self) -> dict[str, int]:
-        """`topics` are those of which an event is kept."""
+        """Return the sizes of the window, by name. `topics` counts topics with an event."""
         topics = sum(1 for window in self._windows.values() if window.entries)
         return {
             "events": self._events,
@@ -237,31 +254,31 @@ class EventLog:
             "topics": topics,
         }
 
-    # -- what a log that survives the process does, and this one does not
+    # -- for a log that survives the process; here without effect
 
     @property
     def unwritten(self) -> int:
-        """Events put since the last `flush`."""
+        """Return how many events were put since the last `flush`."""
         return 0
 
     def flush(self) -> None:
-        """Write down what is new."""
+        """Write all changes to the file."""
 
     def close(self) -> None:
-        """Flush, and let go of the file."""
+        """Flush, and close the file."""
 
     def remember_subscription(self, topic: Topic, since_ms: int) -> None:
-        """Note that there is a subscription, and since when."""
+        """Remember a subscription, and since when events are owed to it."""
 
     def forget_subscription(self, topic: Topic) -> None:
-        """Note that there is none any more."""
+        """Forget the subscription to a topic."""
 
     def subscriptions(self) -> dict[Topic, int]:
-        """What was remembered when this log was opened, and since."""
+        """Return the remembered subscriptions: topic -> since when events are owed."""
         return {}
 
     def remember_peers(self, peers: Sequence[tuple[NodeId, bytes]]) -> None:
-        """Note these peers and their cards, in place of those noted before."""
+        """Remember these peers and their cards, in place of those remembered before."""
 
     def peers(self) -> list[tuple[NodeId, bytes]]:
         return []
@@ -271,12 +288,15 @@ class EventLog:
     def _remember(self, key: StreamId, seq: int) -> KnownStream:
         publisher, epoch, topic = key
         if not (publisher in _STREAM_NUMBERS and epoch in _STREAM_NUMBERS and 0 <= seq < SEQ_MAX):
-            raise ProtocolError(f"an event numbered {seq} of {publisher} since {epoch}")
+            raise ProtocolError(
+                f"an event has number {seq}, publisher {publisher} and epoch {epoch}; they should "
+                "fit into 63 bits"
+            )
         if len(self._streams) >= self._streams_max:
             self._forget_early(next(iter(self._streams)))
         count = self._of_publisher.get(publisher, 0)
         if count >= self._streams_of_publisher:
-            # Half of them at once: looking for them takes a while.
+            # Half of the publisher's streams go at once, since finding them takes a while.
             own = [stream for stream in self._streams if stream[0] == publisher]
             for stream in own[: (count + 1) // 2]:
                 self._forget_early(stream)
@@ -288,22 +308,22 @@ class EventLog:
         return known
 
     def _may_be_forgotten(self, event: Event) -> bool:
-        """Whether an event of a stream that is not known is older than one that was forgotten,
-        by the time in its seal: then it may have been given out."""
+        """Return whether an event of an unknown stream may have been delivered before: its seal is
+        not newer than the seals of streams that were forgotten early."""
         if not isinstance(event.seal, BatchSeal) or not event.seal.time_ms:
-            return False  # unsigned, or our own under a seal that is still open
+            return False  # unsigned, or this node's own under an open seal
         until = self._sealed_until.get(event.publisher, 0)
         return event.seal.time_ms <= max(until, self._all_sealed_until)
 
     def _forget_early(self, key: StreamId) -> None:
         known, publisher = self._streams[key], key[0]
         self._forget_stream(key)
-        # The last to go, since it was forgotten last.
+        # The publisher moves to the end, since its stream was forgotten last.
         until = max(known.sealed_ms, self._sealed_until.pop(publisher, 0))
         self._sealed_until[publisher] = until
         if len(self._sealed_until) > self._streams_max:
             until = self._sealed_until.pop(next(iter(self._sealed_until)))
-            # A time ahead of ours would shut out everybody.
+            # A time ahead of our clock would make the events of all publishers old.
             self._all_sealed_until = max(self._all_sealed_until, min(until, known.last_ms))
 
     def _forget_stream(self, key: StreamId) -> None:
@@ -334,7 +354,7 @@ class EventLog:
             self._tidy()
 
     def _make_room_in(self, window: Window) -> None:
-        """For another event of the topic, and some more."""
+        """Make room for another event of the topic, and some more."""
         excess = len(window.entries) - self._events_max + (self._events_max >> 6)
         give = cuts(window.held, excess)
         gone: list[Entry] = []
@@ -348,7 +368,7 @@ class EventLog:
             self._drop(entry)
 
     def _make_room(self) -> None:
-        """Get down to the limit on bytes, and somewhat below it where that is possible."""
+        """Get down to the limit on bytes, and somewhat below it if possible."""
         over, before = self._bytes - self._bytes_max, self._bytes
         enough = over + (self._bytes_max >> 6)
         give = cuts(self._held, enough)
@@ -361,7 +381,7 @@ class EventLog:
                 break
             self._drop(entry)
             give[holder] -= before - freed - self._bytes
-        while self._bytes > self._bytes_max:  # there are seals whose payer has nothing else
+        while self._bytes > self._bytes_max:  # the holder of a seal may have nothing else
             entry = self._order.popleft()
             if entry[0] in entry[3].entries:
                 self._drop(entry)
@@ -389,8 +409,8 @@ class EventLog:
             del self._windows[window.topic]
 
     def _tidy(self) -> None:
-        """What has left its topic's queue must not pile up in the common one behind an entry
-        that stays for long."""
+        """Remove from the queue the entries that have left their topics. Otherwise they would pile
+        up behind an entry that stays for long."""
         self._order = deque(entry for entry in self._order if entry[0] in entry[3].entries)
 
     def _sweep(self, now: int, most: int) -> None:
@@ -408,21 +428,21 @@ class EventLog:
                 return
 
     def _is_over(self, known: KnownStream, now: int) -> bool:
-        """Whether nobody can bring an event of this stream any more."""
+        """Return whether no peer can bring an event of this stream any more."""
         if known.last_ms < now - self._forget_ms:
             return True
-        # One that is not all sealed may be our own, or of a network without seals.
+        # A stream without seals may be this node's own, or of a network without signatures.
         last_ms = max(known.last_ms, known.sealed_ms)
         return known.sealed_ms > 0 and last_ms < now - self._sealed_ms_max
 
     def _count_seal(self, event: Event, holder: Holder, change: int) -> None:
-        """There is one event more, or less, under its seal."""
+        """Count one event more (`change` 1) or less (-1) under the event's seal."""
         seal = event.seal
         if seal is None or not seal.name or self._seal_to_bytes is None:
             return
         count, payer = self._sealed.get(seal.name, (0, holder))
         if count + change < 0:
-            return  # of our own, put while the seal was open
+            return  # this node's own event, put while the seal was open
         if count + change:
             self._sealed[seal.name] = (count + change, payer)
         else:
@@ -432,8 +452,11 @@ class EventLog:
 
 
 def _in_turn(entries: list[Entry]) -> list[Entry]:
-    """By time of publication, but each stream by its numbers: ages are estimates, and may
-    say that the later of two events is older. The streams keep their turns."""
+    """Return the entries by time of publication, but each stream in the order of its numbers.
+
+    Ages are estimates, and may say that the later of two events is older. Entries of one stream
+    are therefore exchanged among the places of the stream.
+    """
     streams: dict[StreamId, list[Entry]] = {}
     for entry in entries:
         streams.setdefault(entry[2].stream, []).append(entry)

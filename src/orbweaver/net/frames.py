@@ -1,11 +1,11 @@
-"""The wire: frames, and what hosts say to each other beside the messages of overlays.
+"""The wire format: frames, and the messages of hosts beside the messages of overlays.
 
-A frame is a length of four bytes, a kind of one, and a body. The body of a MESSAGES frame
-is a msgpack array of overlay messages, all that one node has for another in one tick; that
-of a CONTROL frame is one of the structs below. A connection begins with a `Hello` from each
-side, and a `Proof` that the key in the other's card is its own. Without TLS all of it is in
-plain sight: who overhears a handshake cannot shake hands in another's name, but who stands
-on the way can change what is said afterwards, except for events, which are signed.
+A frame is a length of four bytes, a kind of one byte, and a body. The body of a MESSAGES frame
+is a msgpack array of overlay messages: all that one node has for another in one tick. The body of
+a CONTROL frame is one of the structs below. A connection begins with a `Hello` from each side,
+and a `Proof` from each side that it has the key in its card. Without TLS nothing is encrypted:
+an eavesdropper on a handshake cannot repeat it in another node's name, but an attacker on the
+path can change what is sent afterwards, except for events, which are signed.
 """
 
 from __future__ import annotations
@@ -21,20 +21,23 @@ from orbweaver.net.cards import Card
 from orbweaver.net.digests import WHOLE, Range
 
 VERSION = 3
+"""Version of the wire format; nodes of different versions refuse each other."""
 CONTROL, MESSAGES = 0, 1
+"""The kinds of frames."""
 HEADER = 5
-"""Bytes before the body."""
+"""Bytes of a frame before its body."""
 MESSAGES_HEADER = HEADER + 5
-"""The same and the head of an array."""
+"""Bytes of a MESSAGES frame before its first message: the header and the head of an array."""
 NONCE = 32
+"""Bytes of a nonce."""
 
 
 class Control(msgspec.Struct, frozen=True, array_like=True):
-    pass
+    """Base of the messages that hosts send to each other."""
 
 
 class Hello(Control, frozen=True, tag="hello"):
-    """Who calls, and what it takes to understand each other."""
+    """The first message of each side: which node calls, and on what terms."""
 
     version: int
     cluster: str
@@ -42,41 +45,42 @@ class Hello(Control, frozen=True, tag="hello"):
     card: Card
     nonce: bytes
     payload_bytes_max: int
-    """Largest payload that the sender takes; its peers send it no larger one."""
+    """Largest payload that the sender accepts, in bytes; its peers send no larger one."""
 
 
 class Proof(Control, frozen=True, tag="proof"):
-    """The receiver's nonce and both ids, signed with the sender's key."""
+    """Proves that the sender has the key of its card."""
 
     signature: bytes
+    """The receiver's nonce and both ids, signed with the sender's key."""
 
 
 class Refused(Control, frozen=True, tag="refused"):
-    """I am closing this connection, and why."""
+    """Tells why the sender closes the connection."""
 
     reason: str
 
 
 class Bye(Control, frozen=True, tag="bye"):
-    """Nothing more comes from me on this connection, and I am well."""
+    """Tells that the sender is well and sends nothing more on this connection."""
 
 
 class Ping(Control, frozen=True, tag="ping"):
-    """Say something, so that I know that you are there."""
+    """Asks for a `Pong`, as a sign of life."""
 
 
 class Pong(Control, frozen=True, tag="pong"):
-    pass
+    """Answers a `Ping`."""
 
 
 class Cards(Control, frozen=True, tag="cards"):
-    """Where the nodes are that following messages name."""
+    """Tells where the nodes are that the following messages name."""
 
     cards: tuple[Card, ...]
 
 
 class Seals(Control, frozen=True, tag="seals"):
-    """Signatures of the events that follow."""
+    """Brings the signatures of the events that follow."""
 
     seals: tuple[bytes, ...]
 
@@ -86,65 +90,68 @@ EventId = tuple[NodeId, int, Topic, int]
 
 
 class Declined(Control, frozen=True, tag="declined"):
-    """Events of yours that I do not take, and why. Only said to their publisher: whoever else
-    brought them can do nothing about it."""
+    """Tells a publisher which of its events the sender does not accept, and why. Only the
+    publisher is told, since no other peer can mend the cause."""
 
     reason: str
     events: tuple[EventId, ...]
 
 
 class Position(msgspec.Struct, frozen=True, array_like=True):
-    """What one has of a stream of the topic: edges between seen and not seen."""
+    """Which events of one stream the sender has seen."""
 
     publisher: NodeId
     epoch: int
     edges: tuple[int, ...]
+    """The edges between numbers seen and not seen (see `net.seen`)."""
 
 
 class WantedTopic(msgspec.Struct, frozen=True, array_like=True):
-    """Give me what you have of this topic that I have not."""
+    """Asks for the events of a topic that the receiver has and the sender has not."""
 
     topic: Topic
     age_ms_max: int
-    """Nothing older: it was published before I subscribed."""
+    """Largest age of wanted events: older ones were published before the sender subscribed."""
     have: tuple[Position, ...]
     ranges: tuple[Range, ...] = (WHOLE,)
-    """Only of streams with places in these."""
+    """Only streams with places in these ranges are wanted."""
 
 
 class Sums(msgspec.Struct, frozen=True, array_like=True):
-    """What my window holds of a topic, in sums: tell me where yours differ."""
+    """Sums over what the sender's window holds of a topic, for the receiver to compare."""
 
     topic: Topic
     age_ms_max: int
     ranges: tuple[Range, ...]
     sums: tuple[tuple[int, ...], ...]
-    """For each range the sums of its parts."""
+    """For each range, the sums of its parts."""
 
 
 class Ask(Control, frozen=True, tag="ask"):
-    """Topics with few streams are asked for at once, those with many are compared first."""
+    """Asks for topics with few streams at once; topics with many streams are compared first."""
 
     wanted: tuple[WantedTopic, ...]
     salt: int = 0
-    """By which streams have their places; new in each comparison."""
+    """The salt that decides the places of streams; new in each comparison."""
     sums: tuple[Sums, ...] = ()
 
 
 class Differing(msgspec.Struct, frozen=True, array_like=True):
+    """The ranges of a topic in which two windows differ."""
+
     topic: Topic
     ranges: tuple[Range, ...]
 
 
 class Differ(Control, frozen=True, tag="differ"):
-    """The answer to sums: in these parts my window has something else than yours."""
+    """Answers sums: tells in which ranges the sender's window differs from the receiver's."""
 
     salt: int
     topics: tuple[Differing, ...]
 
 
 class Answer(Control, frozen=True, tag="answer"):
-    """One event out of the window, in answer to an `Ask`; its seal has gone before."""
+    """Answers an `Ask` with one event out of the window. The event's seal was sent before."""
 
     topic: Topic
     publisher: NodeId
@@ -152,20 +159,21 @@ class Answer(Control, frozen=True, tag="answer"):
     seq: int
     payload: bytes
     seal: bytes
-    """Its name; empty where events are not signed."""
+    """The name of the event's seal; empty where events are not signed."""
     age_ms: int
 
 
 class Way(msgspec.Struct, frozen=True, array_like=True):
-    """Events on these topics go from the sender to this node, whose card has gone before."""
+    """Names the node to which the sender passes events on these topics. The node's card was sent
+    before."""
 
     node: NodeId
     topics: tuple[Topic, ...]
 
 
 class Elsewhere(Control, frozen=True, tag="elsewhere"):
-    """The answer to an `Ask` about topics to which the sender does not subscribe: these nodes
-    are nearer to a subscriber, or are one."""
+    """Answers an `Ask` about topics to which the sender does not subscribe: the named nodes are
+    nearer to a subscriber, or are subscribers."""
 
     ways: tuple[Way, ...]
 
@@ -186,7 +194,7 @@ ControlMessage = (
     | Declined
 )
 CatchingUp = Ask | Answer | Elsewhere | Differ
-"""What nodes say to each other to catch up."""
+"""The messages by which nodes catch up with each other."""
 CONTROL_TYPES: tuple[type[Control], ...] = (
     Hello, Proof, Refused, Bye, Ping, Pong, Cards, Seals, Ask, Answer, Elsewhere, Differ,
     Declined,
@@ -205,33 +213,34 @@ def read_control(body: bytes | memoryview) -> ControlMessage:
     try:
         message: ControlMessage = _decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ProtocolError(f"undecodable control frame: {error}") from None
+        raise ProtocolError(f"a control frame cannot be decoded: {error}") from None
     return message
 
 
 def messages_header(count: int, size: int) -> bytes:
-    """What goes before `count` encoded messages of together `size` bytes: header and the
-    head of a msgpack array."""
+    """Return what precedes `count` encoded messages of `size` bytes in all: the frame's header and
+    the head of a msgpack array."""
     return b"".join(((size + 6).to_bytes(4, "big"), b"\1\xdd", count.to_bytes(4, "big")))
 
 
 class FrameReader:
-    """Bytes as they come, to frames. Nothing beyond the largest frame is ever kept."""
+    """Split bytes into frames as they come. It never keeps more than one frame of `size_max`."""
 
     def __init__(self, size_max: int) -> None:
         self.size_max = size_max
-        """May change between frames."""
+        """Largest frame, in bytes; the owner may change it between frames."""
         self._rest = bytearray()
         self._need = 4
-        """Bytes that must have come before there is anything to do: otherwise a large frame
-        that comes in many small pieces would be copied for each of them."""
+        """How many bytes must have come before a frame can be complete. Without it, a large frame
+        in many small pieces would be copied for each piece."""
 
     def __len__(self) -> int:
-        """Bytes that wait for the rest of their frame."""
+        """Return how many bytes wait for the rest of their frame."""
         return len(self._rest)
 
     def feed(self, data: bytes) -> Iterator[tuple[int, memoryview]]:
-        """(kind, body) of each whole frame. A body is valid until the next is asked for."""
+        """Yield (kind, body) of each complete frame. A body is valid until the next frame is
+        taken."""
         if self._rest:
             self._rest += data
             if len(self._rest) < self._need:
@@ -244,7 +253,9 @@ class FrameReader:
         while end - at >= 4:
             size = int.from_bytes(view[at : at + 4], "big")
             if not 0 < size <= self.size_max:
-                raise ProtocolError(f"a frame of {size} bytes; at most {self.size_max} are read")
+                raise ProtocolError(
+                    f"a frame of {size} bytes; it should have 1 to {self.size_max} bytes"
+                )
             if end - at < 4 + size:
                 self._need = 4 + size
                 break

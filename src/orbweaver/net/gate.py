@@ -1,13 +1,12 @@
-"""The gate: what a peer sends is checked here before an overlay sees it.
+"""The gate checks what a peer sends before an overlay sees it.
 
-Undecodable frames, events that their publisher did not sign, signed too long ago or by
-somebody who may not publish, numbers that make no sense, messages an overlay refuses: all of
-it is counted and dropped, and whoever goes on is cut off. Nothing a peer sends may stop the
-node.
+Undecodable frames, events without their publisher's signature, events signed too long ago or by a
+node that may not publish, impossible numbers, messages that an overlay refuses: all of them are
+counted and dropped, and a peer that goes on is cut off. Nothing a peer sends may stop the node.
 
-A peer is blamed only for what no correct peer sends, and a correct peer passes on what it
-let in itself. So what may have been within bounds a moment ago, one hop before, is dropped
-without a word: or somebody could have honest nodes cut each other off.
+A peer is blamed only for what no correct peer sends, and a correct peer passes on what it let in
+itself. So an event that may have been within bounds a moment ago, one hop before, is dropped
+without blame: otherwise an attacker could make honest nodes cut each other off.
 """
 
 from __future__ import annotations
@@ -31,31 +30,37 @@ from orbweaver.net.seals import BatchSeal, SealChecker
 from orbweaver.net.settings import Settings
 
 HOPS_MAX = 1 << 10
+"""Most links that an event may have crossed."""
 AGE_MS_MAX = 1 << 40
+"""Largest age of an event, in milliseconds."""
 SEVERAL_BYTES_MAX = 256 << 10
-"""Frames of more than one message are smaller than this."""
+"""Largest frame of more than one message, in bytes."""
 UPKEEP_BYTES = 2000
-"""Messages that weave the overlay count once for each so many bytes of them."""
+"""Bytes of messages that maintain the overlay for which one token is taken, besides one for each
+message."""
 TOPICS_PER_S = 100.0
-"""New names of topics that are remembered in a second, from everybody together, once a
-quarter of the table has been filled at leisure."""
+"""How many new topic names are remembered per second, from all peers together, after the first
+quarter of the table."""
 
 DECLINED_MAX = 256
-"""Events named in one `Declined`."""
+"""Most events named in one `Declined`."""
 SAID_MAX = 1024
-"""Pairs of a peer and a reason that have been logged and are not again."""
+"""How many pairs of a peer and a reason are remembered, so that each is logged once."""
 
 log = structlog.get_logger()
 
 
 class Fault(NamedTuple):
-    """Why an event is not let in, and whether its sender must have known."""
+    """Why an event is not let in."""
 
     reason: str
     blame: bool
+    """Whether the sender must have known."""
 
 
 class Gate:
+    """The checks of one node on everything that its peers send."""
+
     def __init__(
         self,
         settings: Settings,
@@ -64,13 +69,14 @@ class Gate:
         counters: Counters,
         inside: Callable[[NodeId, Sequence[Message]], None],
     ) -> None:
-        """`inside` gets what is sound: one message, or several that carry events."""
+        """`inside` is called with sound messages: one message, or several that carry events."""
         self._settings = settings
         self._codec = codec
         self._topics = topics
         self._counters = counters
         self.inside = inside
-        """Public, so that tests can put delays and losses in between."""
+        """The function that takes sound messages. The attribute is public, so that tests can add
+        delays and losses."""
         self._checker = SealChecker()
         self.complaints = Sparing(log)
         self._sign = settings.sign
@@ -78,11 +84,12 @@ class Gate:
         self._replay_ms = round(1000 * settings.replay_s)
         self._upkeep_max = UPKEEP_BURST * settings.upkeep_per_s
         self._said: dict[tuple[NodeId | None, str], None] = {}
-        """What has been logged of whom."""
+        """The pairs of a peer and a reason that have been logged."""
         self._allowed = _read_allowed(settings.publishers)
 
     def messages(self, connection: Connection, body: memoryview, now: float) -> int:
-        """A frame of overlay messages, and how many they are; `now` in seconds of the loop."""
+        """Check a frame of overlay messages, let the sound ones in, and return how many messages
+        the frame has. `now` is in seconds of the loop."""
         counters = self._counters
         try:
             messages = self._read(connection, body, now)
@@ -93,9 +100,9 @@ class Gate:
         counters.messages_in += len(messages)
         upkeep, spent = 0, 0.0
         events: list[Message] = []
-        """Sound, and not yet inside: all that follow each other go in together."""
+        """Sound events that are not inside yet: successive events go in together."""
         declined: dict[str, list[EventId]] = {}
-        """The peer's own events that are not let in, by reason."""
+        """Events that the peer published itself and that are not let in, by reason."""
         for message in messages:
             if message.carries:
                 carrier: Carrier = message  # type: ignore[assignment]
@@ -146,27 +153,31 @@ class Gate:
             )
 
     def _decline(self, connection: Connection, declined: dict[str, list[EventId]]) -> None:
-        if connection.paused_since is None:  # else what is said to it would pile up
+        if connection.paused_since is None:  # else messages to the peer would pile up
             for reason, events in declined.items():
                 for at in range(0, len(events), DECLINED_MAX):
                     connection.say(Declined(reason, tuple(events[at : at + DECLINED_MAX])))
 
     def _weave(self, connection: Connection, message: Message, count: int) -> float:
-        """A message of upkeep, so many of its frame; and the time that it took."""
+        """Let in a message that maintains the overlay, the `count`-th of its frame, and return how
+        many seconds it took."""
         if count > self._upkeep_max:
             self._counters.bad_messages += 1
-            connection.strike("more upkeep at once than any node needs")
+            connection.strike("more messages at once to maintain the overlay than any node needs")
             return 0.0
         began = thread_time()
         self._let_in(connection, (message,))
         return thread_time() - began
 
     def _read(self, connection: Connection, body: memoryview, now: float) -> list[Message]:
-        # Many messages in a large frame would keep everybody else waiting.
+        # Many messages in a large frame would keep all other peers waiting.
         if bytes(body[:1]) != b"\xdd" or (
             len(body) > SEVERAL_BYTES_MAX and int.from_bytes(body[1:5], "big") > 1
         ):
-            raise ProtocolError(f"a frame of {len(body)} bytes that should have been several")
+            raise ProtocolError(
+                f"a frame of {len(body)} bytes should be an array of messages, and have at most "
+                f"{SEVERAL_BYTES_MAX} bytes if they are several"
+            )
         codec, known = self._codec, len(self._topics)
         codec.seals = connection.seals
         own = self._settings.topics_of_peer - connection.topics_named
@@ -182,8 +193,8 @@ class Gate:
         if isinstance(error, ProtocolError):
             connection.strike(str(error))
             return
-        # Nonsense that an overlay trusted. It is the peer's fault or ours; either way the node
-        # goes on.
+        # The overlay trusted a message that makes no sense. Whether the peer or the overlay is
+        # at fault, the node goes on.
         self.complaints.exception(
             "message failed", kind=type(message).__name__, peer=f"{connection.peer:016x}"
         )
@@ -198,7 +209,8 @@ class Gate:
         spent: float,
         now: float,
     ) -> None:
-        """For so many messages of upkeep, which took us so many seconds, and the rest."""
+        """Charge a peer for a frame, in which `upkeep` messages maintained the overlay and took
+        `spent` seconds."""
         wait = connection.traffic.take(len(messages) - upkeep, now)
         if upkeep:
             size = len(body)
@@ -214,8 +226,8 @@ class Gate:
             connection.rest(wait)
 
     def message(self, sender: NodeId, data: bytes) -> None:
-        """One message out of a datagram. Only gossip comes that way."""
-        self._codec.room = 0  # it may come from anybody; names that matter come by TCP too
+        """Check a message out of a datagram and let it in. Only gossip comes by datagram."""
+        self._codec.room = 0  # any node may send one; topic names that matter come by TCP too
         message = self._codec.decode(data)
         if message.purpose != "membership":
             raise ProtocolError(f"{type(message).__name__} does not come in datagrams")
@@ -229,13 +241,13 @@ class Gate:
             raise ProtocolError("a message that makes no sense") from None
 
     def wrong_with(self, event: Event, hops: int, age_ms: int) -> str | None:
-        """Why an event is not let in; empty if its sender is not to blame for it, and None if
-        it is let in."""
+        """Return why an event is not let in: None if it is let in, and an empty text if the sender
+        is not to blame."""
         fault = self._fault_of(event, hops, age_ms)
         return None if fault is None else fault.reason if fault.blame else ""
 
     def _fault_of(self, event: Event, hops: int, age_ms: int) -> Fault | None:
-        """Why an event is not let in, or None if it is."""
+        """Return why an event is not let in, or None if it is."""
         if not (0 < hops <= HOPS_MAX and 0 <= age_ms <= AGE_MS_MAX and event.seq >= 0):
             self._counters.bad_messages += 1
             passed_on = 0 < hops <= HOPS_MAX + 1 and 0 <= age_ms <= 2 * AGE_MS_MAX
@@ -261,12 +273,12 @@ class Gate:
                 return Fault(str(error), True)
         if self._allowed and not self.may_publish(event.publisher, event.topic):
             self._counters.not_allowed += 1
-            # The sender may have another list, for now.
+            # The sender may have a different list for now.
             return Fault("its publisher may not publish on its topic", False)
         return None
 
     def seals(self, connection: Connection, seals: tuple[bytes, ...]) -> None:
-        """Signatures for events to come."""
+        """Check and keep the seals of events to come."""
         kept = connection.seals
         connection.charge(connection.seals_due, len(seals))
         if len(seals) > KEPT_SEALS_MAX:
@@ -286,7 +298,8 @@ class Gate:
                 del kept[next(iter(kept))]
 
     def may_publish(self, node: NodeId, topic: Topic) -> bool:
-        """By the list of publishers: the longest entry that fits counts; without one, all may."""
+        """Return whether a node may publish on a topic. The longest entry in the list of publishers
+        that matches the topic counts; without one, every node may."""
         allowed = self._allowed.get(topic)
         if allowed is None:
             levels = topic.split("/")
@@ -313,6 +326,7 @@ def _read_allowed(publishers: Mapping[str, list[str]]) -> dict[str, frozenset[No
             allowed[pattern] = frozenset(NodeId(int(text, 16)) for text in ids)
         except ValueError:
             raise UsageError(
-                f"publishers of '{pattern}': ids are as `orbweaver keys show` prints them"
+                f"publishers of '{pattern}': {', '.join(ids)} should be ids as `orbweaver keys "
+                "show` prints them"
             ) from None
     return allowed

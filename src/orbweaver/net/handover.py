@@ -1,11 +1,11 @@
-"""Whether what a node has published is in other hands: for those who publish and leave.
+"""Find out whether neighbours have the events of a node that publishes and then leaves.
 
-A node that stays need not ask; what nobody has taken yet is in its window. One that leaves
-takes its window along. It may go when each of its events has been read by a neighbour, who
-passes it on from then. That an event was queued or written proves nothing. Three things
-together do: it was written to a connection, the peer was asked for a sign of life on the same
-one, and the peer, who reads in order, has answered. Besides, a neighbour that catches up says
-what it has.
+A node that stays need not ask: events that no neighbour has yet are in its window. The window of a
+node that leaves is lost. The node may leave when each of its events has been read by a neighbour,
+which passes the event on from then. That an event was queued or written proves nothing. Proof is
+that the event was written to a connection, the peer was pinged on the same connection
+afterwards, and the peer, which reads in order, has answered. In addition, a neighbour that
+catches up says what it has.
 """
 
 from __future__ import annotations
@@ -23,26 +23,27 @@ from orbweaver.net.outqueue import Parcel
 from orbweaver.net.seen import has
 
 LOOK_S = 0.01
+"""Seconds between two checks of what neighbours have read."""
 
 Key = tuple[Topic, int]
-"""Topic and sequence number."""
+"""(topic, sequence number)"""
 
 
 class Handover:
-    """Publish through this, instead of through the node."""
+    """Publish through a handover, in place of the node, to know when neighbours have the events."""
 
     def __init__(self, node: NetworkNode) -> None:
         self._node = node
         self._host = host = node.host
         self._epoch = 0
         self._loose: dict[Key, None] = {}
-        """Events that nobody is known to have."""
+        """Events that no neighbour is known to have."""
         self._asked: list[tuple[Connection, int, list[Key]]] = []
-        """What was written, and the number of the sign of life asked for after it."""
+        """(connection, number of the ping after the events, events that were written)."""
         self.takers: set[NodeId] = set()
-        """Neighbours that have read an event of ours."""
+        """Neighbours that have read an event of this node."""
         self._declined: set[tuple[Connection, Key]] = set()
-        """Loose events that were written to a connection and not taken there."""
+        """Loose events that were written to a connection and declined there."""
         self._control = host.on_control
         host.on_declined = self._on_declined
         host.on_control = self._on_control
@@ -51,17 +52,19 @@ class Handover:
 
     @property
     def loose(self) -> int:
-        """How many events are in nobody's hands yet."""
+        """Return how many events no neighbour is known to have."""
         return len(self._loose)
 
     async def publish(self, topic: Topic, payload: bytes) -> Receipt:
+        """Publish an event, and count it as loose until a neighbour has it."""
         receipt = await self._node.publish(topic, payload)
         _, self._epoch, _, seq = receipt.event
         self._loose[(topic, seq)] = None
         return receipt
 
     async def settle(self, timeout: float, most: int = 0) -> bool:
-        """Wait until there is nothing loose, or at `most` so many. False if it takes longer."""
+        """Wait until at most `most` events are loose. Return False if it takes more than `timeout`
+        seconds."""
         try:
             async with asyncio.timeout(timeout):
                 while True:
@@ -75,8 +78,8 @@ class Handover:
     # -- inside
 
     def _on_written(self, connection: Connection, parcels: Sequence[Parcel]) -> None:
-        # Asked right behind the events: a neighbour that leaves when it has what it wanted is
-        # still there for this question.
+        # The ping goes directly after the events, so that it also reaches a neighbour that
+        # leaves when it has the events it wanted.
         carried = [cast(Carrier, p.message).event for p in parcels if p.message.carries]
         self._on_given(connection, carried)
 
@@ -109,7 +112,7 @@ class Handover:
         self._control(connection, message)
 
     def _on_declined(self, connection: Connection, message: Declined) -> None:
-        # It comes before the sign of life that was asked for after the events.
+        # A `Declined` comes before the answer to the ping after the events.
         for publisher, epoch, topic, seq in message.events:
             ours = (publisher, epoch) == (self._host.me, self._epoch)
             if ours and (topic, seq) in self._loose:

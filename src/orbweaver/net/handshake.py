@@ -1,8 +1,8 @@
-"""The handshake: who is at the other end, and is it who it says?
+"""The handshake proves which node is at the other end of a connection.
 
-Each side sends a `Hello` with its card and a nonce, and answers the other's with a `Proof`:
-the nonce and both ids, signed with the key in the card. Under TLS the certificate must be
-for the same key. Nothing here does I/O; a `ProtocolError` says what is wrong.
+Each side sends a `Hello` with its card and a nonce, and answers the other side's `Hello` with a
+`Proof`: the nonce and both ids, signed with the key in the card. Under TLS the certificate must
+have the same key. Nothing here does I/O; a `ProtocolError` says what is wrong.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ _PURPOSE = b"orbweaver hello 1\0"
 
 
 class OtherNetwork(ProtocolError):
-    """The far end is in another cluster or runs another overlay, so calling again is in vain."""
+    """The far end is in another cluster or runs another overlay, so further calls would fail
+    too."""
 
 
 class Handshake:
+    """One side of a handshake."""
+
     def __init__(self, identity: Identity, card: Card, settings: Settings, ours: bool) -> None:
-        """`ours` if it is we who call."""
+        """Start a handshake. `ours` is True if this node has opened the connection."""
         self._identity = identity
         self._ours = ours
         self._card = card
@@ -44,37 +47,38 @@ class Handshake:
         )  # fmt: skip
 
     def check_terms(self, hello: Hello) -> None:
-        """What costs nothing to check: whether the two can understand each other at all."""
+        """Check whether both sides can understand each other, which costs no signature."""
         if hello.version != VERSION:
-            raise ProtocolError(f"version {hello.version!r} does not go with {VERSION!r}")
+            raise ProtocolError(f"version {hello.version!r} does not match {VERSION!r}")
         for name, mine, theirs in (
             ("cluster", self._settings.cluster, hello.cluster),
             ("overlay", self._settings.overlay, hello.overlay),
         ):
             if mine != theirs:
-                raise OtherNetwork(f"{name} {theirs!r} does not go with {mine!r}")
+                raise OtherNetwork(f"{name} {theirs!r} does not match {mine!r}")
         if len(hello.nonce) != NONCE:
-            raise ProtocolError("a nonce of the wrong length")
+            raise ProtocolError(f"the nonce has {len(hello.nonce)} bytes, not {NONCE}")
 
     def answer(self, hello: Hello, tls: TlsObject | None) -> Proof:
-        """The card is genuine, and the certificate, if there is one, is for its key."""
+        """Check that the card is genuine, and that the certificate, if there is one, has its key;
+        return our proof."""
         node = check_card(hello.card)
         if tls is not None:
             from orbweaver.net.certificates import peer_public_key
 
             if peer_public_key(tls) != hello.card.key:
-                raise ProtocolError("the certificate is not that of the card")
+                raise ProtocolError("the certificate and the card have different keys")
         signed = _signed_part(hello.nonce, self._ours, self._identity.node, node)
         return Proof(self._identity.sign(signed))
 
     def check_proof(self, proof: Proof, card: Card) -> None:
         signed = _signed_part(self._nonce, not self._ours, card.node, self._identity.node)
         if not verify(card.key, signed, proof.signature):
-            raise ProtocolError("the key is not its own")
+            raise ProtocolError("the far end does not have the key of its card")
 
 
 def _signed_part(nonce: bytes, calls: bool, prover: NodeId, other: NodeId) -> bytes:
-    """Who calls is part of it: or somebody could call two nodes, tell each that it is the
-    other, and hand their proofs across."""
+    """Return what a proof signs. The role of caller is part of it: otherwise an attacker could call
+    two nodes, tell each that it is the other one, and pass their proofs across."""
     role = b"\1" if calls else b"\0"
     return b"".join((_PURPOSE, nonce, role, prover.to_bytes(8, "big"), other.to_bytes(8, "big")))

@@ -1,8 +1,7 @@
-"""The host of one overlay object on a network: its outbox, its clock and its timers.
+"""The host gives one overlay object on a network its outbox, its clock and its timers.
 
 What the overlay sends goes to `outgoing`, and what comes in passes the gate first. The host
-knows no overlay by name, and what is done with delivered events is the business of whoever
-made it.
+knows no overlay by name, and hands delivered events to the function that it was given.
 """
 
 from __future__ import annotations
@@ -41,24 +40,25 @@ from orbweaver.net.settings import Settings, split_address
 from orbweaver.records.live import LiveRecorder
 
 TIMER_AGAIN_MS = 1000
+"""Milliseconds after which a timer that failed is tried again."""
 PACKED = 0.5
-"""How full the fullest queue of events is when we read very slowly; slowly we do when it is
-crowded. So who sends to us is slowed down before we have to drop, but never stopped by one
-slow neighbour of ours."""
+"""Fullness of the fullest queue of events from which on the node reads very slowly; from
+`CROWDED` on it reads slowly. So senders are slowed down before events have to be dropped, but
+one slow neighbour never stops them."""
 REST_S, PACKED_REST_S = 0.02, 0.5
-"""Time for a frame then."""
+"""Seconds that the node waits after a frame when it reads slowly, and when very slowly."""
 DECLINES_MAX = 256
-"""Peers of which it is remembered why they took no events."""
+"""How many peers are remembered that did not accept events."""
 REASON_MAX = 200
-"""Characters of such a reason."""
+"""How many characters of a peer's reason are kept."""
 CARDS_PER_S = 500.0
-"""Contact cards out of datagrams that are checked in a second: each costs a signature."""
+"""How many contact cards out of datagrams are checked per second: each costs a signature."""
 
 log = structlog.get_logger()
 
 
 class Host:
-    """Implements `Outbox` for the overlay and `Owner` for connections."""
+    """Implement `Outbox` for the overlay and `Owner` for connections."""
 
     card: Card
 
@@ -74,10 +74,13 @@ class Host:
         tempo: float = 1.0,
         not_before_ms: int = 0,
     ) -> None:
-        """`delivered` gets what the overlay delivers, in order, some at a time, and the peer
-        that brought it. `tls` is for
-        calls that come in and for those we make. `tempo` makes the overlay's time pass faster
-        than ours, and it begins at `not_before_ms`, if our clock is behind that."""
+        """Make the host of an overlay object.
+
+        `delivered` is called with events that the overlay delivers, in order, some at a time,
+        and with the peer that brought them. `tls` holds the contexts for calls that come in
+        and for calls that go out. `tempo` is how many times faster than real time the overlay's
+        time passes. The overlay's time begins at `not_before_ms` if the clock is behind it.
+        """
         self.settings = settings
         self.identity = identity
         self.counters = Counters()
@@ -93,18 +96,18 @@ class Host:
         self.codec = Codec(overlay.messages, self.topics)
         self._timers: dict[Timer, asyncio.TimerHandle] = {}
         self._arrived: list[Carrier] = []
-        """Delivered, and not yet handed on."""
+        """Delivered events that have not been handed on yet."""
         self._card_bucket = Bucket(CARDS_PER_S, 4 * CARDS_PER_S, self._born)
         self.interest: dict[Topic, None] = {}
-        """What the node subscribes to or publishes on."""
+        """The topics that the node subscribes to or publishes on."""
         self.recorder: LiveRecorder | None = None
         self.on_link: Callable[[NodeId], None] = lambda peer: None
         self.on_control: Callable[[Connection, CatchingUp], None] = lambda *_: None
         self.on_declined: Callable[[Connection, Declined], None] = lambda *_: None
         self.declines: dict[NodeId, str] = {}
-        """Why peers did not take events, the last reason of each."""
+        """Peer -> the last reason why it did not accept events."""
         self.on_given: Callable[[Connection, Sequence[Event]], None] = lambda *_: None
-        """Told what was written to a peer that catches up."""
+        """Called with events that were written to a peer that catches up."""
         self.on_room: Callable[[], None] = lambda: None
         self.sealer = Sealer(identity, lambda: round(time.time() * 1000))
         self.gate = Gate(settings, self.codec, self.topics, self.counters, self.receive)
@@ -114,7 +117,7 @@ class Host:
         )
         self.outgoing = Outgoing(self)
         self.send = self.outgoing.send
-        """Public, so that whoever leaves can see what goes to whom."""
+        """Sends a message. The attribute is public, so that tests can watch what is sent."""
         self._listener = Listener(self.peers.accept, tls[0] if tls else None, settings.handshake_s)
         context = Context(self.me, self, Random(self.chance.getrandbits(64)), self.topics)
         self.overlay = overlay(context, params)
@@ -135,7 +138,7 @@ class Host:
         self.card = make_card(self.identity, host, port, udp, self._born_ms)
 
     async def _listen_for_datagrams(self, port: int) -> Datagrams | None:
-        """At the same port; without, if somebody else has it."""
+        """Open the UDP socket at the same port, or return None if another program has the port."""
         scope = f"{self.settings.cluster}\0{self.settings.overlay}"
         listen, _ = split_address(self.settings.listen)
         try:
@@ -176,14 +179,15 @@ class Host:
             self.recorder.close()
 
     def note(self) -> None:
-        """Once a second, for the records."""
+        """Note counts and status in the records. The upkeep calls this once a second."""
         if self.recorder is not None:
             queue = self.counters.dropped_control + self.counters.dropped_data
             drops = {"queue": queue, "unreachable": self.counters.dropped_unreachable}
             self.recorder.note(self.overlay.status(), drops)
 
     def publish(self, topic: Topic, payload: bytes) -> tuple[Event, int]:
-        """The event, and to how many it, or word of it, was sent at once."""
+        """Publish an event. Return it, and to how many neighbours it, or a notice of it, was sent
+        at once."""
         self.tick()
         self.outgoing.reach = 0
         event = self.overlay.publish(topic, payload)
@@ -197,7 +201,7 @@ class Host:
         return event, self.outgoing.reach
 
     def tick(self) -> None:
-        """Read the clock. Once for whatever happens next, since overlays ask often."""
+        """Read the clock, once for all that happens next, since overlays ask for the time often."""
         self._now = self._born_ms + int((self._loop.time() - self._born) * 1000 * self._tempo)
 
     # -- the outbox
@@ -220,7 +224,7 @@ class Host:
             handle.cancel()
 
     def deliver(self, message: Carrier) -> None:
-        # Where many come at once, handing them on one by one would cost most of the time.
+        # When many events come at once, handing them on one by one would take most of the time.
         self._arrived.append(message)
         self.outgoing.flush_soon()
 
@@ -237,10 +241,10 @@ class Host:
         if self.recorder is not None:
             self.recorder.link(peer, "down")
 
-    # -- what the network does
+    # -- calls from the network
 
     def receive(self, sender: NodeId, messages: Sequence[Message]) -> None:
-        """What the gate has let in: one message, or several that carry events."""
+        """Give the overlay what the gate has let in: one message, or several that carry events."""
         if not self.running:
             return
         first = messages[0]
@@ -305,13 +309,13 @@ class Host:
             self.note_declined(connection.peer, reason, len(message.events))
             self.on_declined(connection, message)
         else:
-            connection.strike("out of place")
+            connection.strike(f"{type(message).__name__} may not come after the handshake")
 
     def links(self) -> Collection[NodeId]:
         return self.overlay.links() if self.running else ()
 
     def note_declined(self, peer: NodeId, reason: str, events: int) -> None:
-        """A peer does not take this many events. It is logged once for each peer and reason."""
+        """Count `events` that a peer does not accept, and log each of its reasons once."""
         self.counters.declined += events
         if self.declines.get(peer) != reason:
             self.declines.pop(peer, None)
@@ -319,7 +323,7 @@ class Host:
             if len(self.declines) > DECLINES_MAX:
                 del self.declines[next(iter(self.declines))]
             self.gate.complaints.warning(
-                "peer does not take events", peer=f"{peer:016x}", reason=reason
+                "peer does not accept events", peer=f"{peer:016x}", reason=reason
             )
 
     # -- inside
@@ -343,14 +347,14 @@ class Host:
         try:
             self.overlay.wake(timer)
         except Exception:
-            # What a peer told may have got us here. Without its timers an overlay is dead.
+            # A peer's message may have caused the failure. Without timers an overlay is dead.
             self.gate.complaints.exception("timer failed", timer=str(timer))
             if timer not in self._timers:
                 self.set_timer(timer, TIMER_AGAIN_MS)
 
     def _on_letter(self, letter: Letter) -> None:
         if self.peers.admits(letter.card):
-            raise ProtocolError("a datagram of somebody who is not let in")
+            raise ProtocolError("the sender of the datagram is not let in")
         self.tick()
         sender = self.book.learn(letter.card)
         for card in letter.cards:
@@ -387,8 +391,8 @@ class Host:
 
 
 def _own_address(any_address: str) -> str:
-    """Where others reach a node that listens everywhere: the address that this machine
-    would call from. Nothing is sent."""
+    """Return the address at which other nodes reach a node that listens at every address: the one
+    that this machine would call from. Nothing is sent."""
     family = socket.AF_INET6 if ":" in any_address else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:

@@ -1,16 +1,16 @@
-"""Who a node is: an Ed25519 key, and a number that follows from it.
+"""The identity of a node is an Ed25519 key, and an id that is a hash of the public key.
 
-Nobody hands out node ids. A node makes a key; its id is a hash of the public half, so that
-whoever signs with the key has proved that the id is its own. The same key is in the node's
-certificate where TLS is used (`orbweaver.net.certificates`).
+No authority hands out node ids. A node makes a key, and its id is a hash of the public half, so
+that a signature with the key proves that the id is the signer's own. With TLS the same key is in
+the node's certificate (`orbweaver.net.certificates`).
 
 A key file is PEM (PKCS 8), as OpenSSL writes and reads it:
 
     openssl genpkey -algorithm ed25519 -out node.key
 
-The DER inside is always the same 16 bytes and then the 32 of the private key (RFC 8410), so
-it is read here by comparing the 16, without the library that knows every other kind of key
-and takes 18 MB.
+The DER inside is always the same 16 bytes, followed by the 32 bytes of the private key (RFC
+8410). So it is read here by comparing the 16 bytes, without the library that knows every other
+kind of key and takes 18 MB.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ _FILE_BYTES_MAX = 10_000
 
 
 def node_of(public_key: bytes) -> NodeId:
-    """The id of the node with this key: 63 bits, so that it fits a signed column."""
+    """Return the id of the node with this key: 63 bits, so that it fits a signed 64-bit column."""
     digest = blake2b(public_key, digest_size=8).digest()
     return NodeId(int.from_bytes(digest, "big") >> 1)
 
 
 def verify(public_key: bytes, data: bytes, signature: bytes) -> bool:
-    """Did the owner of `public_key` sign `data`? Bytes of any length may be asked about."""
-    # The library reads as many bytes as a key and a signature have, however many there are.
+    """Return whether the owner of `public_key` signed `data`. Keys and signatures of any length may
+    be given."""
+    # The library reads past the end of a key or a signature that is too short.
     if len(public_key) != PUBLIC_KEY_BYTES or len(signature) != SIGNATURE_BYTES:
         return False
     try:
@@ -58,7 +59,7 @@ def verify(public_key: bytes, data: bytes, signature: bytes) -> bool:
 
 
 class Identity:
-    """A node's key. What it prints as does not give the private half away."""
+    """A node's key. Its `repr` does not show the private half."""
 
     __slots__ = ("_secret", "_seed", "node", "public_key")
 
@@ -76,7 +77,7 @@ class Identity:
 
     @classmethod
     def load(cls, path: Path) -> Identity:
-        """Read a key file, which nobody else may be able to read."""
+        """Read a key file, which only its owner may be able to read."""
         der = _decode(_read_private(path))
         if len(der) != len(_DER_PREFIX) + _SEED_BYTES or not der.startswith(_DER_PREFIX):
             raise UsageError(
@@ -86,8 +87,8 @@ class Identity:
         return cls(der[len(_DER_PREFIX) :])
 
     def save(self, path: Path) -> None:
-        """Write a key file for the owner's eyes. Never over another: a key that is lost
-        cannot be made again, and with it goes the node's id."""
+        """Write a key file that only its owner can read. An existing file is never replaced: a lost
+        key cannot be made again, and the node's id is lost with it."""
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
@@ -105,13 +106,16 @@ class Identity:
             raise
 
     def to_pem(self) -> bytes:
-        """The private key, as in the file."""
+        """Return the private key as PEM, as in the file."""
         text = base64.b64encode(_DER_PREFIX + self._seed)
         return b"-----BEGIN PRIVATE KEY-----\n%b\n-----END PRIVATE KEY-----\n" % text
 
     def sign(self, data: bytes) -> bytes:
-        """Data has to begin with what it is signed for: the key signs things of several
-        kinds, TLS handshakes among them, and none may be taken for another."""
+        """Return the signature of `data`.
+
+        The data has to begin with its purpose: the key signs data of several kinds, TLS
+        handshakes among them, and one kind must not be taken for another.
+        """
         return crypto_sign(data, self._secret)[:SIGNATURE_BYTES]
 
     def __repr__(self) -> str:
@@ -138,8 +142,8 @@ def _read_private(path: Path) -> str:
         raise UsageError(f"there is no key file {path}; `orbweaver keys issue` makes one") from None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    # A file of somebody else's (root's) that our group may read is how a container is given
-    # its secrets. With a file of our own the group has no business.
+    # A container gets its secrets in a file of another user (root) that our group may read. If
+    # the file is our own, the group must not read it.
     if os.name == "posix":
         too_much = 0o077 if status.st_uid == os.geteuid() else 0o007
         if status.st_mode & too_much:

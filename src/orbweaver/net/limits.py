@@ -1,4 +1,4 @@
-"""How much a peer may send, and have us say of it: a bucket that fills at a steady rate."""
+"""Limit how much a peer may send, and how much a peer can make this node log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 
 class Bucket:
-    """`per_s` tokens a second, and as many as `burst` saved up. Times are in seconds."""
+    """A token bucket: it gets `per_s` tokens per second and holds at most `burst`. Times are in
+    seconds."""
 
     __slots__ = ("_burst", "_per_s", "_since", "_tokens")
 
@@ -18,14 +19,17 @@ class Bucket:
         self._since = now
 
     def take(self, count: float, now: float) -> float:
-        """Take tokens, on credit if need be; the answer is how long to wait until the credit
-        is paid back, 0 if there is none."""
+        """Take tokens, on credit if there are too few. Return how many seconds to wait until the
+        credit is paid back, or 0 without credit."""
         self._tokens = self.left(now) - count
         return max(0.0, -self._tokens / self._per_s)
 
     def allow(self, count: float, now: float) -> bool:
-        """Take tokens if there are enough. For what cannot be made to wait: whoever goes on
-        without leave must not run up a debt that others have to pay."""
+        """Take tokens if there are enough, and return whether there were.
+
+        `allow` is for senders that cannot be made to wait: a sender that goes on all the same
+        must not run up a debt that other senders have to pay.
+        """
         if self.left(now) < count:
             return False
         self._tokens -= count
@@ -36,6 +40,7 @@ class Bucket:
         self._tokens = min(self._burst, self._tokens + count)
 
     def left(self, now: float) -> float:
+        """Return how many tokens there are now; a debt is negative."""
         earned = (now - self._since) * self._per_s
         self._since = now
         self._tokens = min(self._burst, self._tokens + earned)
@@ -43,8 +48,11 @@ class Bucket:
 
 
 class Sparing:
-    """A logger for what peers can make us log: some lines a second, and the rest is only
-    counted. The next line says how many were left out."""
+    """A logger for lines that peers can cause.
+
+    It writes `PER_S` lines per second, and at most `BURST` at once; further lines are only
+    counted. The next line says how many were left out.
+    """
 
     PER_S, BURST = 2.0, 50.0
 

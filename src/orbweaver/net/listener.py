@@ -1,6 +1,8 @@
-"""The listening socket. With asyncio's own server, and with its `sock_accept`, a connection
-that is accepted at the moment of closing fails loudly and is never closed; here it is closed
-like any other."""
+"""The listening socket of a node.
+
+With asyncio's own server, and with its `sock_accept`, a connection that is accepted at the
+moment of closing fails with a traceback and is never closed. Here it is closed like any other.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,14 @@ from orbweaver.core.errors import UsageError
 from orbweaver.net.connection import Connection
 
 BACKLOG = 128
+"""How many connections may wait in the kernel to be accepted."""
 PAUSE_S = 0.5
-"""After an error such as too many open files, which would come again at once."""
+"""Seconds to pause after an error such as too many open files, which would come again at once."""
 
 
 class Listener:
+    """Accept connections, and hand each to a `Connection` that `accept` makes."""
+
     def __init__(
         self,
         accept: Callable[[], Connection | None],
@@ -32,7 +37,7 @@ class Listener:
         self._greeting: dict[asyncio.Task[None], socket.socket] = {}
 
     async def open(self, host: str, port: int) -> int:
-        """The port, which is chosen if it was given as 0."""
+        """Listen, and return the port; port 0 takes a free one."""
         try:
             found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             family, kind, protocol, _, address = found[0]
@@ -71,7 +76,7 @@ class Listener:
             self._loop.add_reader(self._socket, self._take, self._socket)
 
     def _take(self, listening: socket.socket) -> None:
-        """All that have called."""
+        """Accept all connections that wait."""
         for _ in range(BACKLOG):
             try:
                 accepted, _ = listening.accept()
@@ -100,7 +105,7 @@ class Listener:
         except (OSError, TimeoutError):
             connection.connection_lost(None)
         except asyncio.CancelledError:
-            # There is no room for it any more, or the node stops.
+            # The connection had to make room for another, or the node stops.
             connection.connection_lost(None)
             accepted.close()
             raise

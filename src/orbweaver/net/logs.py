@@ -1,9 +1,8 @@
-"""Logs: structlog to stderr, as lines for people or as JSON for machines.
+"""Logs go to stderr through structlog, as lines for people or as JSON for machines.
 
-Everybody says `log = structlog.get_logger()` and `log.info("peer lost", peer=id)`. A level
-that is filtered out costs an empty call. What a log line repeats of a peer's words is
-quoted, so that a peer cannot write lines of its own into the log, and tracebacks show no
-variables, since some of these are keys.
+A module uses `log = structlog.get_logger()` and `log.info("peer lost", peer=id)`. A level that is
+filtered out costs an empty call. Text from peers is quoted, so that a peer cannot write lines of
+its own into the log. Tracebacks show no variables, since some of them are keys.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 def configure_logs(format: Format = "console", level: str = "info") -> None:
-    """Set logging up for this process, once: a logger that has been used since an earlier
-    call keeps to that one."""
+    """Set up logging for this process, once: a logger that was already used keeps the earlier
+    set-up."""
     if level.lower() not in LEVELS:
         raise UsageError(f"unknown log level '{level}': {nearest(level.lower(), LEVELS)}")
     if format not in ("console", "json"):
@@ -48,8 +47,8 @@ def configure_logs(format: Format = "console", level: str = "info") -> None:
 
 
 def default_logs() -> None:
-    """For a node inside somebody's program: their set-up if there is one, else warnings
-    only. Left alone, structlog would print everything on stdout."""
+    """Set up logging for a node inside a program, unless the program has done so: log warnings
+    only. By default structlog would print everything on stdout."""
     if not structlog.is_configured():
         configure_logs(level="warning")
 
@@ -83,8 +82,7 @@ def _adopt(
 
 
 class _Stderr:
-    """Writes to whatever stderr is at that moment. A log that nobody can read any more must
-    not stop a node."""
+    """Write to whatever stderr is at the moment. A failure to write a log must not stop a node."""
 
     def __init__(self, *_: Any) -> None:
         pass

@@ -1,12 +1,12 @@
-"""Which nodes a message names.
+"""Find which nodes a message names.
 
-An overlay speaks of nodes by their ids; whoever is told of a node must also be told where
-it is. The host therefore looks through each message it sends for fields of type `NodeId`
-and sees to it that the receiver has the cards of those nodes. Where to look is worked out
-once for each message type.
+An overlay names nodes by their ids; a peer that is told of a node must also be told where the
+node is. The host therefore looks through each message it sends for fields of type `NodeId`, and
+ensures that the receiver has the cards of the named nodes. Where to look is worked out once for
+each message type.
 
-Names of events, which are tuples of fixed shape, and events themselves mention their
-publisher; nobody has to reach a publisher to read what it wrote, so these are left out.
+Names of events, which are tuples of fixed shape, and events themselves mention their publisher.
+A receiver need not reach the publisher of an event, so publishers are left out.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _of_generic(value: Any) -> Iterable[NodeId]:
 
 
 def _of_optional(choices: list[Any]) -> Finder | None:
-    """Of X | None. Anything more is beyond what messages need."""
+    """Return the finder of `X | None`. Messages have no other unions."""
     found = _of_type(choices[0]) if len(choices) == 1 else None
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""From settings to what a node needs: its key, its window, its certificates, its params."""
+"""Open what a node's settings name: its parameters, key, certificates, window and records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from orbweaver.net.settings import Settings
 from orbweaver.records.live import LiveRecorder
 
 CLOCK_MS = 60_000
-"""How far the clock by which windows are kept may drift from the time of day, in milliseconds."""
+"""How many milliseconds the clock by which windows are kept may drift from the time of day."""
 
 log = structlog.get_logger()
 
@@ -29,7 +29,7 @@ def open_params(overlay: type[Overlay], settings: Settings) -> Params:
 
 
 def key_path(settings: Settings) -> Path | None:
-    """Where the key is, or will be; None for a new one at each start."""
+    """Return where the node's key is, or will be; None if each start makes a new key."""
     if settings.tls:
         return Path(settings.tls) / "node.key"
     if settings.key:
@@ -45,7 +45,7 @@ def epoch_path(settings: Settings) -> Path | None:
 def open_identity(settings: Settings) -> Identity:
     path = key_path(settings)
     if settings.tls and settings.key:
-        raise UsageError("with tls the key is node.key in that folder; leave 'key' out")
+        raise UsageError(f"with tls the key is node.key in {settings.tls}; leave 'key' out")
     if path is None:
         return Identity.generate()
     if settings.tls or path.exists():
@@ -57,7 +57,8 @@ def open_identity(settings: Settings) -> Identity:
 
 
 def open_tls(settings: Settings) -> tuple[ssl.SSLContext, ssl.SSLContext] | None:
-    """For calls that come in, and for those we make."""
+    """Return the TLS contexts for calls that come in and for calls that go out, or None without
+    TLS."""
     if not settings.tls:
         return None
     from orbweaver.net.certificates import client_context, server_context
@@ -72,7 +73,7 @@ def open_log(settings: Settings, now: int) -> EventLog:
         "events_max": settings.window_events,
         "age_ms_max": round(1000 * settings.window_s),
         "bytes_max": settings.window_bytes,
-        # What was seen is known for as long as anybody could bring it again: with a seal from
+        # Seen events are remembered for as long as a peer could bring them again: with a seal
         # ahead of our clock, twice as long as with an honest one.
         "forget_ms": round(2000 * max(settings.window_s, replay_s)),
         "sealed_ms_max": round(1000 * max(settings.window_s, replay_s)) + CLOCK_MS,

@@ -1,17 +1,18 @@
-"""Hold-back: events of each publisher on each topic, given out by their numbers.
+"""Hold back events, to give out those of each publisher on each topic in the order of their
+numbers.
 
-An event that came early waits for those before it, as long as some peer may still have them:
-they were published before it, so no window holds them once it is older than `window_ms`. It
-waits for `wait_ms` at least after it came, or after the last of the missing ones came, since
-a node that catches up may take longer in all. Then the missing numbers are skipped, counted
-as missed, and dropped should they come after all. What a publisher that was started anew
-publishes waits behind what is held of its life before.
+An event that comes early waits for the missing ones before it, as long as some peer may still have
+them: they were published before it, so no window holds them once the event is older than
+`window_ms`. The event waits for at least `wait_ms` after it came, or after the last missing event
+came, since a node that catches up may take longer in all. Then the missing numbers are skipped and
+counted as missed; should they still come, they are dropped. Events of a publisher's new life wait
+behind events that are held of its life before.
 
-Where a stream starts, nobody says. An event numbered 0 starts at once. With another number
-the stream may have begun long before the subscription, or the events before may be under way;
-so the first event waits `first_ms` for lower ones, and then the lowest that came is the
-start. Nothing counts as skipped by that. A host that knows better, from its log, says so with
-`expect`. When a publisher starts anew it is known already, and its numbers count from 0.
+No message says where a stream starts. An event numbered 0 starts the stream at once. With another
+number the stream may have begun long before the subscription, or earlier events may be on their
+way; so the first event waits `first_ms` for lower ones, and then the lowest one that came is the
+start. No number before it counts as skipped. A host that knows more from its log says so with
+`expect`. In a new life of a known publisher, numbers count from 0.
 """
 
 from __future__ import annotations
@@ -24,40 +25,41 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, StreamId
 
 SKIPS_MAX = 256
-"""Gaps given up that are remembered of one line, so that none of their events is counted as
+"""How many skipped gaps are remembered for each line, so that none of their events counts as
 missed twice."""
 
 Key = tuple[NodeId, Topic]
+"""(publisher, topic)"""
 
 Place = tuple[int, int]
-"""Epoch and number."""
+"""(epoch, sequence number)"""
 
 
 class Line:
-    """What waits of one publisher on one topic."""
+    """The events of one publisher on one topic that wait, and which number is next."""
 
     __slots__ = ("due", "epoch", "filled", "given", "held", "next_seq", "places", "skips")
 
     def __init__(self, epoch: int, next_seq: int | None) -> None:
         self.epoch = epoch
         self.next_seq = next_seq
-        """None until the start is known."""
+        """The number that is given out next; None until the start of the stream is known."""
         self.held: dict[Place, tuple[Carrier, int]] = {}
-        """By place, with the time of arrival; in the order of arrival, so that the first one
-        tells since when the others are missed."""
+        """Waiting events by place, with the time of arrival. They are in the order of arrival, so
+        that the first one tells since when events are missing."""
         self.places: list[Place] = []
-        """A heap of what is held, and of places that are held no longer."""
+        """A heap of the places in `held`, and of places that have left `held`."""
         self.filled = 0
-        """When the number that was waited for last came while others were held."""
+        """When a missing event last came while others were held."""
         self.due: int | None = None
         self.skips: deque[tuple[int, int, int]] = deque(maxlen=SKIPS_MAX)
-        """Numbers given up: epoch, first, and first after them."""
+        """Skipped gaps: (epoch, first number, first number after the gap)."""
 
         self.given: list[tuple[int, int]] = []
-        """Runs of numbers of this epoch that were given out before, and will not be offered."""
+        """Runs of numbers of this epoch that were given out before and will not be offered."""
 
     def pass_given(self) -> None:
-        """Go on behind numbers that were given out before."""
+        """Advance the next number past numbers that were given out before."""
         while self.given and self.next_seq is not None and self.given[0][0] <= self.next_seq:
             _, end = self.given.pop(0)
             self.next_seq = max(self.next_seq, end)
@@ -74,6 +76,8 @@ class Line:
 
 
 class Ordered:
+    """The hold-back of one subscription."""
+
     def __init__(
         self,
         wait_ms: int = 5000,
@@ -83,10 +87,13 @@ class Ordered:
         bytes_max: int = 64 << 20,
         window_ms: int = 0,
     ) -> None:
-        """`events_max` is for each publisher and topic: beyond it, the oldest gap is given
-        up. Beyond `streams_max` the one that has been silent for longest is forgotten. When
-        payloads of more than `bytes_max` wait in all, a publisher that adds to them waits no
-        longer. `window_ms` is the age up to which peers keep events."""
+        """Start without events, and with these limits.
+
+        When more than `events_max` events of one publisher and topic wait, the oldest gap is
+        skipped. With more than `streams_max` lines, the one that has been silent for longest is
+        forgotten. When payloads of more than `bytes_max` wait in all, an event that would add to
+        them makes its own line skip gaps. `window_ms` is the age up to which peers keep events.
+        """
         self._wait_ms = wait_ms
         self._first_ms = min(first_ms, wait_ms)
         self._events_max = events_max
@@ -98,11 +105,11 @@ class Ordered:
         self._timers: list[tuple[int, Key]] = []
         self._gaps: list[tuple[Carrier, int]] = []
         self.skipped = 0
-        """Numbers that were waited for in vain."""
+        """How many numbers were skipped."""
         self.late = 0
-        """Events dropped because they came after later ones had been given out."""
+        """How many events were dropped because they came after later ones had been given out."""
         self.late_missed = 0
-        """Of these, events that had not been counted as skipped."""
+        """How many of the late events had not been counted as skipped."""
 
     def offer(self, message: Carrier, now: int) -> list[Carrier]:
         """Return what may be given out now, in order."""
@@ -129,9 +136,11 @@ class Ordered:
     def expect(
         self, stream: StreamId, seq: int | None, given: Iterable[tuple[int, int]] = ()
     ) -> None:
-        """The stream goes on with this number, if it is known, and numbers in the runs `given`
-        (first, and first after them) are not offered again. Ignored once something of it, or of
-        a later epoch, has been offered."""
+        """Say that a stream goes on with number `seq`, or that its start is unknown (None).
+
+        Numbers in the runs `given`, each (first, first after the run), are not offered again.
+        The call has no effect after an event of the stream, or of a later epoch, was offered.
+        """
         publisher, epoch, topic = stream
         line = self._lines.get((publisher, topic))
         if line is None or (epoch > line.epoch and not line.held):
@@ -140,7 +149,7 @@ class Ordered:
             line.pass_given()
 
     def due(self) -> int | None:
-        """Return when to call `expire` next."""
+        """Return when to call `expire` next, or None if nothing waits."""
         timers = self._timers
         while timers:
             due, key = timers[0]
@@ -151,7 +160,8 @@ class Ordered:
         return None
 
     def expire(self, now: int) -> list[Carrier]:
-        """Give up what has been waited for too long; return what may be given out by that."""
+        """Skip the gaps that have been waited for too long, and return the events that may be given
+        out after them."""
         out: list[Carrier] = []
         while (due := self.due()) is not None and due <= now:
             _, key = heappop(self._timers)
@@ -162,8 +172,8 @@ class Ordered:
         return out
 
     def take_gaps(self) -> list[tuple[Carrier, int]]:
-        """Return the events given out since the last call that came after a gap that was given
-        up, each with how many numbers were skipped before it."""
+        """Return the events given out directly after a skipped gap since the last call, each with
+        how many numbers the gap had."""
         gaps, self._gaps = self._gaps, []
         return gaps
 
@@ -192,7 +202,7 @@ class Ordered:
             out += self.expire(now)
 
     def _skip(self, line: Line, out: list[Carrier]) -> None:
-        """Give up what is missing before the lowest number held."""
+        """Skip the numbers that are missing before the lowest number held."""
         place = line.lowest()
         _, lowest = place
         if line.next_seq is not None:
@@ -205,7 +215,7 @@ class Ordered:
         self._give_out(line, out)
 
     def _give_out(self, line: Line, out: list[Carrier]) -> None:
-        """Give out what is next, and go on to the next epoch if nothing is held of this one."""
+        """Give out the next events, and go on to the next epoch if none of this one is held."""
         held = line.held
         while held:
             assert line.next_seq is not None

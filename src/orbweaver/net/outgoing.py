@@ -1,8 +1,8 @@
-"""Messages on their way out.
+"""Send the messages of an overlay.
 
-What an overlay sends is queued for each peer and written at the end of the loop's tick, with
-one write for each. Where there is no connection, small gossip goes by datagram; for anything
-else one is opened first.
+Messages are queued for each peer and written at the end of the loop's tick, with one write for
+each peer. To a peer without a connection, small gossip goes by datagram; for any other message a
+connection is opened first.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ if TYPE_CHECKING:
     from orbweaver.net.host import Host
 
 WRITE_MAX = 128 << 10
-"""Bytes written at once to one peer; the rest waits until they are gone."""
+"""Bytes written at once to one peer; the rest waits until they have been sent."""
 CROWDED = 0.125
-"""How full the fullest queue of events is when whoever brings more is asked to wait."""
+"""Fullness of the fullest queue of events from which on publishers and senders have to wait."""
 STALLED_S = 1.0
-"""Nobody waits for a neighbour that has read nothing for so long."""
+"""Seconds after which publishers and senders do not wait for a neighbour that reads nothing."""
 
 
 class Outgoing:
+    """The queues of a host, and what writes them out."""
+
     def __init__(self, host: Host) -> None:
         self._host = host
         self._loop = asyncio.get_running_loop()
@@ -40,13 +42,14 @@ class Outgoing:
         self._queue_bytes = host.settings.queue_bytes
         self._message_max = host.settings.frame_bytes_max - MESSAGES_HEADER
         self._dirty: dict[PeerState, None] = {}
-        """Those for whom something has been queued in this tick."""
+        """The peers for which something has been queued in this tick."""
         self._last = wrap(Message())
         self._flush_due = False
         self._stamp = 0
         self.datagrams: Datagrams | None = None
         self.reach = 0
-        """Messages sent that carry or announce events."""
+        """How many messages that carry or announce events were sent since the last publication
+        began."""
         self.departures = Departures()
         self.on_written: Callable[[Connection, Sequence[Parcel]], None] = lambda *written: None
 
@@ -74,7 +77,7 @@ class Outgoing:
             self._loop.call_soon(self.flush)
 
     def flush(self) -> None:
-        """The end of a tick."""
+        """Hand on delivered events and write what is queued, at the end of a tick."""
         self._flush_due = False
         self._host.hand_on()
         self._last = wrap(Message())
@@ -84,8 +87,8 @@ class Outgoing:
             self.write(peer)
 
     def ready(self, peer: PeerState) -> None:
-        """There is a connection to write to. What has waited for it may be too large for the
-        peer, which has only now said what it takes."""
+        """Write to a peer that has a connection now. Waiting events may be too large for the peer,
+        which has only now said what it accepts; they are dropped."""
         assert peer.connection is not None
         limit = peer.connection.payload_bytes_max
         if dropped := peer.queue.drop_larger(limit):
@@ -93,14 +96,14 @@ class Outgoing:
         self.write(peer)
 
     def write(self, peer: PeerState) -> None:
-        """As much of what waits for a peer as it takes now."""
+        """Write as much of a peer's queue as the peer takes now."""
         host, connection = self._host, peer.connection
         if connection is None:
             if not self._send_datagrams(peer):
                 host.peers.dial(peer)
             return
         host.sealer.close()
-        # Who has been told Bye reads nothing more; what waits is for the next connection.
+        # A peer that got a `Bye` reads nothing more; its queue is for the next connection.
         while (
             len(peer.queue)
             and connection.paused_since is None
@@ -126,8 +129,10 @@ class Outgoing:
     # -- how much waits
 
     def fullness(self) -> float:
-        """Of the fullest queue of events to any peer that reads: 1 is when it drops. Who has
-        read nothing for a while would stop everybody, and whoever wanted that could."""
+        """Return the fullness of the fullest queue of events: at 1 the queue drops events.
+
+        Only peers that read count: otherwise any peer could stop all publishers by not reading.
+        """
         messages, size = self._queue_messages, self._queue_bytes
         return max(
             (
@@ -142,7 +147,7 @@ class Outgoing:
         return self.fullness() > CROWDED
 
     def queued(self) -> int:
-        """Messages that wait for peers."""
+        """Return how many messages wait for peers."""
         return sum(len(peer.queue) for peer in self._host.peers)
 
     # -- inside
@@ -155,13 +160,14 @@ class Outgoing:
         return stalled is None or self._loop.time() - stalled < STALLED_S
 
     def _send_datagrams(self, peer: PeerState) -> bool:
-        """Whether all that waits for a peer could go without a connection."""
+        """Send a peer's queue as datagrams. Return whether all of it could go without a
+        connection."""
         host = self._host
         card = host.book.get(peer.node)
         if self.datagrams is None or card is None or not card.udp or peer.queue.data:
             return False
         if not host.peers.doubts.was_found(card):
-            return False  # it may be somebody else's address
+            return False  # the address may belong to a machine that is no node
         while peer.queue.control:
             parcel = peer.queue.control[0]
             if parcel.message.purpose != "membership":
@@ -182,8 +188,8 @@ class Outgoing:
         return True
 
     def _encode(self, message: Message) -> bytes:
-        """Nothing, for what cannot be sent: an overlay may have been told nonsense, and what
-        goes to others, or to this peer next, must not suffer."""
+        """Encode a message, or return nothing if it cannot be sent: an overlay may repeat nonsense
+        that a peer sent, and the messages after it must still go."""
         host = self._host
         try:
             data = host.codec.encode(message)
@@ -199,4 +205,4 @@ class Outgoing:
 
 
 def _too_large(size_max: int) -> str:
-    return f"a payload of more than its payload_bytes_max={size_max}"
+    return f"the payload is larger than the peer's payload_bytes_max={size_max}"

@@ -1,11 +1,11 @@
-"""What waits for one peer.
+"""The queue of messages that wait for one peer.
 
-Messages of a tick are queued as they are and encoded when they are written, once however
-many peers they go to. Upkeep of the overlay goes before events; what is said *about* events
-stays in line with them, or an announcement would overtake what it announces and make the
-receiver ask for it. Both queues are bounded: of events the oldest goes when there is no
-room, since neighbours can ask for it again and news are worth most when they are new; of
-upkeep the newest, since what it answers has been repeated meanwhile.
+Messages of a tick are queued as they are, and encoded when they are written, once for all peers
+that they go to. Messages that maintain the overlay go before events. Messages *about* events
+stay in line with events: an announcement that overtook its event would make the receiver ask
+for the event. Both queues are bounded. Without room, the oldest event is dropped, since
+neighbours can ask for it again and new events are worth more; of other messages the newest is
+dropped, since what it answers has been repeated meanwhile.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from orbweaver.net.seals import BatchSeal
 
 _IN_LINE = ("data", "repair")
 UPKEEP_MAX = 1000
-"""Messages of upkeep that wait for one peer: no node has that many, unless the peer asks
-faster than it reads."""
+"""Most messages that maintain the overlay and wait for one peer. A node reaches this number only
+if the peer asks faster than it reads."""
 
 
 class Parcel(msgspec.Struct, gc=False, eq=False):
-    """A message on its way, shared by all the queues it is in."""
+    """A message on its way, shared by all the queues that hold it."""
 
     message: Message
     size: int = 0
-    """Of the payload."""
+    """Bytes of the payload."""
     names: tuple[NodeId, ...] = ()
-    """Nodes that the receiver has to have the cards of."""
+    """The nodes whose cards the receiver has to have."""
     data: bytes | None = None
-    """Encoded; not before the end of the tick, when seals have been signed."""
+    """The encoded message; None until the end of the tick, when seals have been signed."""
     seal: BatchSeal | None = None
 
     def encode(self, encode: Callable[[Message], bytes]) -> bytes:
@@ -59,16 +59,18 @@ def wrap(message: Message) -> Parcel:
 
 
 class OutQueue:
+    """The messages that wait for one peer, and counts of those that have left."""
+
     __slots__ = ("bytes", "control", "data", "passed", "sent")
 
     def __init__(self) -> None:
         self.control: deque[Parcel] = deque()
         self.data: deque[Parcel] = deque()
         self.bytes = 0
-        """Payload in `data`."""
+        """Bytes of payload in `data`."""
         self.sent = 0
         self.passed = 0
-        """Messages that have left `data`: taken, dropped, or cleared with the rest."""
+        """How many messages have left `data`: taken, dropped, or cleared."""
 
     def __len__(self) -> int:
         return len(self.control) + len(self.data)
@@ -88,7 +90,7 @@ class OutQueue:
             counters.dropped_data += 1
 
     def mark(self) -> int:
-        """What `passed` will have reached once all that is in `data` now has left."""
+        """Return the value of `passed` at which all messages that are in `data` now have left."""
         return self.passed + len(self.data)
 
     def clear(self) -> None:
@@ -98,7 +100,7 @@ class OutQueue:
         self.bytes = 0
 
     def drop_larger(self, size_max: int) -> int:
-        """Drop events with a payload of more than so many bytes, and return how many."""
+        """Drop events with a payload of more than `size_max` bytes, and return how many."""
         kept = [parcel for parcel in self.data if parcel.size <= size_max]
         dropped = len(self.data) - len(kept)
         if dropped:
@@ -108,8 +110,8 @@ class OutQueue:
         return dropped
 
     def take(self, bytes_max: int, encode: Callable[[Message], bytes]) -> list[Parcel]:
-        """What to write next, encoded: control, then data, up to about so many bytes. What
-        `encode` makes nothing of is left out."""
+        """Take what to write next, encoded: `control`, then `data`, up to about `bytes_max` bytes.
+        Messages for which `encode` returns nothing are left out."""
         taken: list[Parcel] = []
         control, data, size = self.control, self.data, 0
         while control and size < bytes_max:

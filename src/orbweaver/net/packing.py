@@ -1,7 +1,7 @@
-"""Messages to frames, each after the cards and seals that it takes to understand it.
+"""Pack messages into frames, each after the cards and seals that it refers to.
 
-A connection remembers what it has told the far end, so that each card and each seal
-crosses it once.
+A connection remembers what the far end was told, so that each card and each seal crosses the
+connection once.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from orbweaver.net.outqueue import Parcel
 from orbweaver.net.seals import BatchSeal
 
 FRAME_SOFT_MAX = 64 << 10
-"""Frames are closed at this size; one message may still make a larger one."""
+"""Bytes at which a frame is closed; a single message may still make a larger frame."""
 SEALS_TOGETHER = TOLD_SEALS_MAX // 2
-"""More before the events they are for would make the far end forget the first again."""
+"""Most seals that precede the events of one frame. With more, the far end would forget the first
+ones before their events come."""
 
 CardOf = Callable[[NodeId], Card | None]
 
 
 def pack(parcels: Iterable[Parcel], connection: Connection, card_of: CardOf) -> list[bytes]:
-    """What to write, in order."""
+    """Return the bytes to write, in order."""
     frames: list[bytes] = []
     bodies: list[bytes] = []
     cards: list[Card] = []
@@ -49,7 +50,7 @@ def pack(parcels: Iterable[Parcel], connection: Connection, card_of: CardOf) -> 
 
 
 def tell_seal(seal: BatchSeal, connection: Connection) -> bytes:
-    """Note that the far end knows this seal from now on."""
+    """Return a seal's bytes, and note that the far end knows the seal from now on."""
     told = connection.told_seals
     told[seal.name] = None
     if len(told) > TOLD_SEALS_MAX:
@@ -58,7 +59,7 @@ def tell_seal(seal: BatchSeal, connection: Connection) -> bytes:
 
 
 def tell_card(node: NodeId, connection: Connection, card_of: CardOf, cards: list[Card]) -> None:
-    """Add a node's card, if there is one that the far end was not told."""
+    """Add a node's card to `cards`, if there is one that the far end was not told."""
     told = connection.told_cards
     if node == connection.peer:
         return

@@ -1,10 +1,10 @@
-"""The peers of a node: one connection for each, whoever opened it.
+"""The peers of a node: one connection for each, whichever side opened it.
 
-A connection is opened when there is something to send, kept while the overlay calls the
-peer its neighbour or while it is in use, and opened again when it breaks. A peer that
-cannot be reached after a few attempts, with growing and jittered pauses, is given up and
-reported lost. When two nodes call each other at the same moment, both keep the connection
-that the one with the smaller id has opened.
+A connection is opened when there is something to send. It is kept while the overlay counts the
+peer as its neighbour or while the connection is in use, and opened again when it breaks. A peer
+that cannot be reached after a few attempts, with growing and jittered pauses, is given up and
+reported lost. When two nodes call each other at the same time, both keep the connection that
+the node with the smaller id has opened.
 """
 
 from __future__ import annotations
@@ -28,30 +28,37 @@ from orbweaver.net.limits import Bucket
 from orbweaver.net.outqueue import OutQueue
 
 TRIES_LINK, TRIES_OTHER = 4, 2
+"""How many calls in a row may fail before a peer is given up: a neighbour, and another peer."""
 PAUSE_S, PAUSE_S_MAX = 0.2, 3.0
+"""Seconds of the first and of the longest pause between two calls to a peer."""
 PENDING_MAX = 64
-"""Handshakes under way at once. With more, the oldest goes: an honest one takes no longer
-than a letter and its answer."""
+"""Most handshakes under way at once. With more, the oldest is ended: an honest handshake takes
+no longer than a round trip."""
 GREET_PER_S = 500.0
-"""Handshakes begun in a second; each costs some signatures."""
+"""Most handshakes begun per second; each costs some signatures."""
 CALLS_MAX = 32
-"""Calls under way at once, to those whom we have reached before, and to others."""
+"""Most calls under way at once: to peers that were reached before, and as many to others."""
 WAITING_MAX = 256
-"""Peers that wait to be called; others are given up at once."""
+"""Most peers that wait to be called; further ones are given up at once."""
 UNREAD_MAX = 64 << 20
-"""Bytes of frames that have not come to their end, over all connections."""
+"""Most bytes of incomplete frames, over all connections."""
 SHORT_S = 2.0
+"""Age of a connection, in seconds, below which its end counts as a failed call."""
 SHORT_MAX = 6
-"""A connection that did not last so long counts as a call that failed; after so many of
-them in a row the peer is given up."""
+"""How many connections in a row may end within `SHORT_S` before the peer is given up."""
 MYSELF = "that is myself"
+"""The reason for refusing a connection from this node itself."""
 BAN_S = 60.0
+"""Seconds for which a peer that misbehaved is refused."""
 BANNED_MAX = 1024
+"""Most peers that are remembered as banned."""
 
 log = structlog.get_logger()
 
 
 class PeerState:
+    """What this node holds of one peer: its connection, the call under way and the queue."""
+
     __slots__ = ("connection", "dialling", "link", "messages_in", "node", "queue", "short")
 
     def __init__(self, node: NodeId) -> None:
@@ -59,14 +66,16 @@ class PeerState:
         self.connection: Connection | None = None
         self.dialling: asyncio.Task[None] | None = None
         self.link = False
-        """The overlay calls it a neighbour."""
+        """Whether the overlay counts the peer as a neighbour."""
         self.queue = OutQueue()
         self.messages_in = 0
         self.short = 0
-        """Connections in a row that ended as soon as they had begun."""
+        """How many connections in a row have ended within `SHORT_S`."""
 
 
 class Peers:
+    """All peers of a node, and all its connections."""
+
     def __init__(
         self,
         owner: Owner,
@@ -76,7 +85,8 @@ class Peers:
         ready: Callable[[PeerState], None],
         lost: Callable[[NodeId], None],
     ) -> None:
-        """`ready` is told of a peer that can be written to, `lost` of one that is given up."""
+        """`ready` is called with a peer that can be written to, `lost` with a node that is given
+        up."""
         self._owner = owner
         self._book = book
         self._tls = tls
@@ -85,14 +95,14 @@ class Peers:
         self._lost = lost
         self._peers: dict[NodeId, PeerState] = {}
         self._all: dict[Connection, None] = {}
-        """Every connection, also those whose peer is not known yet."""
+        """Every connection, also one whose peer is not known yet."""
         self._absences = Absences(book)
         self._banned: dict[NodeId, float] = {}
         self._closing = False
         self._loop = asyncio.get_running_loop()
         self.doubts = Doubts()
         self.payload_least = self.payload_most = owner.settings.payload_bytes_max
-        """Largest payload that every peer takes, and that some peer does."""
+        """Largest payload that every connected peer accepts, and that at least one accepts."""
         self._lines = (asyncio.Semaphore(CALLS_MAX), asyncio.Semaphore(CALLS_MAX))
         self._waiting = 0
         self._greetings = Bucket(GREET_PER_S, GREET_PER_S, self._loop.time())
@@ -103,7 +113,7 @@ class Peers:
     # -- connections
 
     def accept(self) -> Connection | None:
-        """For the listening socket; None if there is no room."""
+        """Make a connection for the listening socket, or return None if there is no room."""
         self._owner.counters.connections_in += 1
         pending = [known for known in self._all if not known.open and not known.ours]
         if len(pending) >= PENDING_MAX:
@@ -128,6 +138,7 @@ class Peers:
         return peer is not None and peer.link and peer.connection is connection
 
     def greets(self) -> bool:
+        """Return whether another handshake may begin now."""
         return self._greetings.allow(1, self._loop.time())
 
     async def call(
@@ -137,9 +148,12 @@ class Peers:
         explain: Callable[[str, bool], None] = lambda why, foreign: None,
         expected: NodeId | None = None,
     ) -> Connection | None:
-        """Open a connection to an address; None if no node answers, another than expected does
-        or we do not agree, and `explain` is told why, and whether the node there is of another
-        cluster or overlay."""
+        """Open a connection to an address, and return it after the handshake.
+
+        Return None if no node answers, if another node than `expected` does, or if the handshake
+        fails. Then `explain` is called with the reason, and with whether the node there belongs
+        to another cluster or overlay.
+        """
         made: list[Connection] = []
 
         def factory() -> Connection:
@@ -151,11 +165,11 @@ class Peers:
         try:
             await self._connect(factory, host, port)
             connected = True
-        except (OSError, TimeoutError, ValueError) as error:  # the last: an impossible name
+        except (OSError, TimeoutError, ValueError) as error:  # ValueError: an impossible name
             self._owner.counters.dials_failed += 1
             explain(_why(error), False)
             return None
-        finally:  # of several addresses, those where it did not work
+        finally:  # a host name may have had several addresses that failed
             for failed in made[:-1] if connected else made:
                 self._all.pop(failed, None)
         connection = made[-1]
@@ -164,18 +178,18 @@ class Peers:
             assert connection.card is not None
             self.doubts.found(connection.card, self._loop.time())
             return connection
-        why = connection.reason or "it hung up at once; does one of the two run TLS?"
+        why = connection.reason or "it closed the connection at once; does only one side run TLS?"
         explain(why, connection.foreign)
         return None
 
     async def _connect(self, factory: Callable[[], Connection], host: str, port: int) -> None:
-        """At the first address that answers. Each has its share of the time: one that is silent
-        must not take it all."""
+        """Connect to the first address of a host that answers. Each address has its share of the
+        time, so that a silent one does not take it all."""
         patience_s = self._owner.settings.connect_s
         addresses = [host]
         if family(host) is None:
-            # A name is looked up apart. As a part of create_connection a lookup goes on when
-            # nobody waits for it any more, and complains if it fails then.
+            # A name is looked up apart: within create_connection a lookup goes on after its
+            # caller was cancelled, and logs an error if it fails then.
             async with asyncio.timeout(patience_s):
                 found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             addresses = [str(sockaddr[0]) for *_, sockaddr in found]
@@ -192,6 +206,7 @@ class Peers:
                     raise
 
     def admits(self, card: Card) -> str:
+        """Return why a peer is refused, or nothing if it is let in."""
         if card.node == self._owner.identity.node:
             return MYSELF
         if self._banned.get(card.node, 0.0) > self._loop.time():
@@ -199,6 +214,7 @@ class Peers:
         return ""
 
     def ban(self, node: NodeId) -> None:
+        """Refuse a peer for `BAN_S` seconds."""
         self._banned[node] = self._loop.time() + BAN_S
         if len(self._banned) > BANNED_MAX:
             del self._banned[next(iter(self._banned))]
@@ -211,7 +227,7 @@ class Peers:
         rival = peer.connection
         if rival is not None and rival.open:
             if rival.ours == connection.ours:
-                rival.abort()  # it called again, so the other end of the old one is gone
+                rival.abort()  # the peer called again, so the old connection has no other end
             elif connection.ours == (self._owner.identity.node < peer.node):
                 rival.retire()
             else:
@@ -232,7 +248,7 @@ class Peers:
         if peer.link or len(peer.queue):
             self.dial(peer)
         elif peer.dialling is None:
-            if peer.short:  # so that it is not called anew for the next message to it
+            if peer.short:  # so that the next message to the peer does not cause a call
                 self._absences.add(peer.node, self._loop.time())
             del self._peers[peer.node]
 
@@ -253,7 +269,7 @@ class Peers:
         return self._peers.get(node)
 
     def forget(self, peer: PeerState) -> None:
-        """There is nothing to be done for this peer any more."""
+        """Drop the state of a peer that has no connection, no call under way and no link."""
         if peer.connection is None and peer.dialling is None and not peer.link:
             self._peers.pop(peer.node, None)
 
@@ -261,7 +277,7 @@ class Peers:
         return sum(connection.open for connection in self._all)
 
     def dial(self, peer: PeerState) -> None:
-        """See to it that there is a connection, soon."""
+        """Call a peer without a connection, or give it up if it may not be called."""
         if peer.dialling is None and peer.connection is None and not self._closing:
             if (
                 peer.node not in self._book
@@ -304,7 +320,7 @@ class Peers:
         await asyncio.sleep(seconds * (0.5 + self._chance.random()))
 
     def avoids(self, node: NodeId) -> bool:
-        """It was called in vain a short while ago."""
+        """Return whether a call to the node failed a short while ago."""
         return self._absences.avoids(node, self._loop.time())
 
     def _give_up(self, peer: PeerState) -> None:
@@ -316,13 +332,14 @@ class Peers:
         peer.queue.clear()
         if self._peers.get(peer.node) is peer:
             del self._peers[peer.node]
-        # Not at once: an overlay may be in the middle of sending to it.
+        # Not at once: the overlay may be in the middle of sending to the peer.
         self._loop.call_soon(self._lost, peer.node)
 
     # -- upkeep
 
     def look_after(self) -> None:
-        """Once a second: ask the silent, cut off the dead and the stalled, close the idle."""
+        """Ping silent peers, cut off dead and stalled ones, and close idle connections. The host
+        calls this once a second."""
         now = self._loop.time()
         settings = self._owner.settings
         self._bound_unread()
@@ -345,14 +362,14 @@ class Peers:
         unread = sum(connection.unread for connection in self._all)
         if unread > UNREAD_MAX:
             for connection in sorted(self._all, key=lambda known: -known.unread):
-                log.warning("large frames that do not end", bytes=unread)
+                log.warning("incomplete frames take too much memory", bytes=unread)
                 connection.abort()
                 unread -= connection.unread
                 if unread <= UNREAD_MAX:
                     return
 
     def abort(self) -> None:
-        """End every connection without a word, as if the process had been killed."""
+        """Cut every connection, as if the process had been killed."""
         self._closing = True
         for connection in list(self._all):
             connection.abort()
@@ -378,7 +395,7 @@ class Peers:
 
 
 def _why(error: Exception) -> str:
-    """Without the address, which asyncio puts in."""
+    """Return why a call failed, without the address, which asyncio puts in."""
     if isinstance(error, OSError) and error.errno is not None:
         system = error.errno > 0 and not isinstance(error, ssl.SSLError)
         return (os.strerror(error.errno) if system else error.strerror or str(error)).lower()

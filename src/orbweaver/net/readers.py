@@ -21,8 +21,8 @@ ORDER_MS = 5000
 FIRST_MS = 500
 """How long the first event of a stream waits for lower ones, in milliseconds."""
 EVENTS_MIN = 1000
-"""How many events of one publisher on one topic may wait, at least. More may wait where windows
-hold more: events missing before so many later ones have left all windows."""
+"""How many events of one publisher on one topic may wait, at least. Where windows hold more
+events, as many may wait: once a window is full of later events, missing ones are gone."""
 _topic = attrgetter("event.topic")
 
 

@@ -1,14 +1,14 @@
-"""Signed events: one signature for all events of a tick.
+"""Events are signed with one signature for all events of a tick.
 
-A signature for each event would cost more than everything else together (some 50 us to
-check, against a few for the rest). So the publisher signs, once for each tick of its loop,
-the hashes of what it published in it: that is a *seal*. An event names its seal; who gets
-the event must have the seal, has checked its signature once, and checks of the event only
-that its hash is among those sealed.
+A signature for each event would cost more than everything else together: about 50 us to check,
+against a few for the rest. So the publisher signs, once for each tick of its loop, the hashes of
+the events that it published in the tick; the result is a *seal*. An event names its seal. A
+receiver must have the seal, checks the seal's signature once, and for each event checks only that
+the event's hash is in the seal.
 
-A seal also says when it was made. That bounds for how long an event can be replayed to
-nodes that have never seen it; it is the one place where clocks of different machines are
-compared, with a tolerance of minutes.
+A seal also says when it was made. The time bounds for how long an event can be replayed to nodes
+that have never seen it. It is the only place where clocks of different machines are compared, with
+a tolerance of minutes.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ from orbweaver.net.identity import Identity, node_of, verify
 
 _PURPOSE = b"orbweaver seal 1\0"
 HASH = 16
+"""Bytes of the hash of an event or a seal."""
 EVENTS_MAX = 256
-"""Events under one seal: beyond this, checking hashes costs more than the signature."""
+"""Most events under one seal: with more, checking hashes costs more than the signature."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
 def event_hash(event: Event) -> bytes:
+    """Return the hash that stands for an event in its seal."""
     named = (event.topic, event.publisher, event.epoch, event.seq, event.payload)
     return blake2b(_encode(named), digest_size=HASH).digest()
 
@@ -49,6 +51,8 @@ _body_decoder = msgspec.msgpack.Decoder(SealBody)
 
 
 class BatchSeal(Seal):
+    """A signature of one publisher under the events of one tick."""
+
     __slots__ = ("data", "hashes", "publisher", "time_ms")
 
     def __init__(self, publisher: NodeId) -> None:
@@ -60,6 +64,7 @@ class BatchSeal(Seal):
         """The encoded body, ready to be passed on; empty while the seal is open."""
 
     def covers(self, event: Event) -> bool:
+        """Return whether the event is under this seal."""
         return event.publisher == self.publisher and event_hash(event) in self.hashes
 
 
@@ -73,8 +78,8 @@ class Sealer:
         self._hashes: list[bytes] = []
 
     def add(self, event: Event) -> None:
-        """Put the event under the seal of this tick. The event is still to be sent, so it is
-        given its seal although it is frozen."""
+        """Put the event under the seal of this tick. The event is frozen, but has not been sent
+        yet, so it can still be given its seal."""
         if self._open is None:
             self._open = BatchSeal(self._identity.node)
         self._hashes.append(event_hash(event))
@@ -83,6 +88,7 @@ class Sealer:
             self.close()
 
     def close(self) -> None:
+        """Sign the open seal, if there is one."""
         seal = self._open
         if seal is None:
             return
@@ -97,16 +103,17 @@ class Sealer:
 
 
 class SealChecker:
-    """The receivers' side. Remembers what it has checked, since every neighbour may bring
-    the same seal."""
+    """The receiver's side. It remembers checked seals, since every neighbour may bring the same
+    seal."""
 
     SEALS_MAX = 1024
+    """How many checked seals are remembered."""
 
     def __init__(self) -> None:
         self._checked: dict[bytes, BatchSeal] = {}
 
     def check(self, data: bytes) -> BatchSeal:
-        """The seal in these bytes, or a `ProtocolError`."""
+        """Return the seal in these bytes. Raise a `ProtocolError` if it is not genuine."""
         name = _name(data)
         seal = self._checked.get(name)
         if seal is None:
@@ -120,12 +127,15 @@ def _read(name: bytes, data: bytes) -> BatchSeal:
     try:
         body = _body_decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ProtocolError(f"undecodable seal: {error}") from None
+        raise ProtocolError(f"a seal cannot be decoded: {error}") from None
     count, rest = divmod(len(body.hashes), HASH)
     if rest or not 0 < count <= EVENTS_MAX or len(body.key) != 32:
-        raise ProtocolError("a seal of impossible size")
+        raise ProtocolError(
+            f"a seal has {len(body.hashes)} bytes of hashes and a key of {len(body.key)}; it "
+            f"should have 1 to {EVENTS_MAX} hashes of {HASH} bytes and a key of 32"
+        )
     if not verify(body.key, _signed_part(body.time_ms, body.hashes), body.signature):
-        raise ProtocolError("a seal that its publisher did not sign")
+        raise ProtocolError("a seal was not signed by its publisher")
     seal = BatchSeal(node_of(body.key))
     seal.name, seal.data, seal.time_ms = name, data, body.time_ms
     seal.hashes.update(body.hashes[i : i + HASH] for i in range(0, len(body.hashes), HASH))
@@ -133,8 +143,7 @@ def _read(name: bytes, data: bytes) -> BatchSeal:
 
 
 def _signed_part(time_ms: int, hashes: bytes) -> bytes:
-    # The time is a signed 64-bit number; whoever sends another was refused by the decoder,
-    # or is here.
+    # A time beyond a signed 64-bit number does not pass the decoder.
     return _PURPOSE + _encode(time_ms) + hashes
 
 

@@ -1,9 +1,9 @@
-"""Which numbers of a stream have been seen, as the edges between seen and not seen.
+"""The numbers of a stream that have been seen, as the edges between seen and not seen.
 
-A node that subscribes late never gets what was before: such a gap is two numbers, and going
-on behind it is one assignment. `gossip.streams.Stream` counts the same way; it also knows
-what is looked for, which the window does not, and this goes over the wire, which that does
-not.
+A node that subscribes late never gets earlier events: such a gap takes two numbers, and going on
+behind it takes one assignment. `gossip.streams.Stream` counts in the same way. It also knows
+which numbers are being fetched, which the window does not need; and unlike `Seen`, it is never
+sent over the wire.
 """
 
 from __future__ import annotations
@@ -16,23 +16,25 @@ from orbweaver.core.errors import ProtocolError
 from orbweaver.gossip.streams import GAPS_MAX, add_number
 
 SEQ_MAX = 1 << 62
-"""Beyond any honest count, and with room above it for who stores numbers in 64 bits."""
+"""Sequence numbers are below this: it is beyond any honest count, and leaves room in 64 bits."""
 
 
 def has(edges: Sequence[int], seq: int) -> bool:
-    """Whether `seq` is among what the edges describe: all below the first, none from there
-    to the second, all from there to the third, and so on."""
+    """Return whether the edges contain `seq`: all numbers below the first edge are seen, none from
+    there to the second, all from there to the third, and so on."""
     return bisect_right(edges, seq) % 2 == 0
 
 
 class Seen:
+    """The numbers of one stream that have been seen."""
+
     __slots__ = ("edges",)
 
     def __init__(self, edges: Iterable[int] = (0,)) -> None:
         self.edges = array("q", edges)
 
     def settle(self, seq: int) -> bool:
-        """Mark as seen; False if it was already."""
+        """Mark a number as seen. Return False if it was seen before."""
         edges = self.edges
         if seq == edges[-1]:
             edges[-1] = seq + 1
@@ -41,7 +43,7 @@ class Seen:
         if at % 2 == 0:
             return False
         if seq >= SEQ_MAX:
-            raise ProtocolError(f"an event numbered {seq}")
+            raise ProtocolError(f"an event has number {seq}; it should be below {SEQ_MAX}")
         add_number(edges, at, seq)
         if len(edges) > 2 * GAPS_MAX + 1:
             del edges[:2]

@@ -1,9 +1,9 @@
-"""Who has to give way in a window that is full.
+"""Decide whose events leave a window that is full.
 
-Each event is held for a publisher, by way of the neighbour that brought it. While there is
-room, anybody may take it. When room is short, the neighbours that take up most are cut down
-to one level, and of each of these the publishers that take up most. So whoever holds less
-than an equal share loses nothing, and one peer cannot push out what the others brought,
+Each event is held for its publisher, by way of the neighbour that brought it. While there is
+room, any holder may take it. When room is short, the neighbours that take up most are cut down to
+one level, and for each of these neighbours the publishers that take up most. So a holder with
+less than an equal share loses nothing, and one peer cannot push out what other peers brought,
 however many keys or topics it makes up.
 """
 
@@ -15,13 +15,13 @@ from typing import TypeVar
 from orbweaver.core.ids import NodeId
 
 Holder = tuple[NodeId | None, NodeId]
-"""The neighbour that brought an event, None for this node itself, and its publisher."""
+"""(the neighbour that brought an event, or None for this node itself; the event's publisher)"""
 
 K = TypeVar("K")
 
 
 def cuts(held: Mapping[Holder, int], excess: int) -> dict[Holder, int]:
-    """How much each holder has to give up, so that together they give up `excess`."""
+    """Return how much each holder has to give up, so that together they give up `excess`."""
     peers: dict[NodeId | None, dict[Holder, int]] = {}
     for holder, amount in held.items():
         peers.setdefault(holder[0], {})[holder] = amount
@@ -34,8 +34,8 @@ def cuts(held: Mapping[Holder, int], excess: int) -> dict[Holder, int]:
 
 
 def level(held: Mapping[K, int], excess: int) -> dict[K, int]:
-    """What is to be cut off the largest amounts, so that they become equal, and `excess` or a
-    little more is cut off in all."""
+    """Return what to cut off the largest amounts so that they become equal. In all, `excess` or a
+    little more is cut off."""
     ordered = sorted(held.items(), key=lambda item: -item[1])
     total = 0
     for count, (_, amount) in enumerate(ordered, 1):

@@ -1,4 +1,4 @@
-"""What a node does now and then, whatever happens."""
+"""Upkeep is what a node does at regular times, whatever else happens."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ from orbweaver.net.limits import Sparing
 from orbweaver.net.readers import Readers
 
 EVERY_S = 0.25
+"""Seconds from one round of upkeep to the next."""
 ALONE_S = 1.0
-"""How often a node that is connected with nobody looks for others."""
+"""Seconds after which a node without connections looks for other nodes again."""
 
 _logger = structlog.get_logger()
 
 
 class Upkeep:
+    """The regular work of one node: flush, catch up, look after connections, look for nodes."""
+
     def __init__(
         self, host: Host, log: EventLog, readers: Readers, catch_up: CatchUp,
         bootstrap: Bootstrap, tempo: float,
@@ -40,7 +43,7 @@ class Upkeep:
         self._complaints = Sparing(_logger)
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Run the upkeep until cancelled."""
         host, loop = self._host, asyncio.get_running_loop()
         second = catch_up = rejoin = loop.time()
         looking: asyncio.Task[None] | None = None
@@ -66,7 +69,7 @@ class Upkeep:
                 if now - rejoin >= (min(self._rejoin_s, ALONE_S) if alone else self._rejoin_s):
                     rejoin = now
                     self._do(self.save_peers)
-                    # Calling takes seconds where nobody answers; all else goes on meanwhile.
+                    # A call without an answer takes seconds; other upkeep goes on meanwhile.
                     if looking is None or looking.done():
                         looking = loop.create_task(self._look_around())
         finally:
@@ -75,7 +78,7 @@ class Upkeep:
                 await asyncio.gather(looking, return_exceptions=True)
 
     def _do(self, action: Callable[..., None], *arguments: int) -> None:
-        """A full disk, or a mistake of ours, must not keep the node from all the rest."""
+        """Run one action, and log its failure: a full disk, or a bug, must not stop the rest."""
         try:
             action(*arguments)
         except Exception:
@@ -92,7 +95,7 @@ class Upkeep:
         self._log.remember_peers([(card.node, msgspec.msgpack.encode(card)) for card in cards])
 
     def recall_peers(self) -> None:
-        """The view as it was when the node last ran."""
+        """Learn the cards that the node knew when it last ran."""
         for _, data in self._log.peers():
             with contextlib.suppress(ProtocolError, msgspec.DecodeError):
                 self._host.book.learn(msgspec.msgpack.decode(data, type=Card))

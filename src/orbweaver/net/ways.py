@@ -1,9 +1,10 @@
-"""Ways to a subscriber: whom to ask where no neighbour subscribes to a topic.
+"""Find the way to a subscriber, for a node without a neighbour that subscribes to its topic.
 
 In Vitis and RVR a node may have no neighbour that subscribes to its topic, only relays, and
-relays keep no window. A node that is asked about a topic of others names the neighbours to
-which it would pass an event on the topic; the asker asks those, over a connection of its
-own, until it comes to a subscriber. So a relay neither keeps nor carries old events.
+relays keep no window. A node that is asked about a topic to which it does not subscribe names the
+neighbours to which it would pass an event on the topic. The asker asks them in turn, over
+connections of its own, until it comes to a subscriber. So a relay neither keeps nor carries old
+events.
 """
 
 from __future__ import annotations
@@ -19,18 +20,20 @@ from orbweaver.net.host import Host
 from orbweaver.net.packing import tell_card
 
 WAYS_MAX = 32
-"""Nodes that one `Elsewhere` names, and that are asked because of it."""
+"""Most nodes that one `Elsewhere` names, and that are asked because of it."""
 WAY_PAUSE_S = 2.0
-"""Seconds before a node that another one has named is asked again."""
+"""Seconds before a named node is asked again."""
 
 
 class Ways:
+    """The nodes that this node names to others, and the named nodes that it asks."""
+
     def __init__(self, host: Host, ask: Callable[[NodeId, Iterable[Topic]], None]) -> None:
-        """`ask` asks a node for what was missed of some topics, if it is connected."""
+        """`ask` asks a connected node for what was missed of some topics."""
         self._host = host
         self._ask = ask
         self._followed: dict[NodeId, float] = {}
-        """Node that another one has named -> when it was asked because of that."""
+        """Node that another node has named -> when it was asked because of it."""
 
     def tell(self, connection: Connection, topics: Iterable[Topic]) -> None:
         """Name the neighbours that are nearer to the subscribers of these topics."""
@@ -49,7 +52,7 @@ class Ways:
             connection.write([control_frame(Cards(tuple(cards))), control_frame(Elsewhere(named))])
 
     def follow(self, message: Elsewhere, now: float) -> None:
-        """Ask the nodes that another one has named."""
+        """Ask the nodes that an `Elsewhere` names."""
         for node in [n for n, at in self._followed.items() if now - at > WAY_PAUSE_S]:
             del self._followed[node]
         for way in message.ways[:WAYS_MAX]:
@@ -59,7 +62,7 @@ class Ways:
                 self._call(way)
 
     def _call(self, way: Way) -> None:
-        """Ask a node, once there is a connection."""
+        """Ask a named node, now or once there is a connection to it."""
         peers = self._host.peers
         peer = peers.get(way.node)
         if peer.connection is None:

@@ -69,7 +69,7 @@ class Swarm:
             await _until(woven, WEAVE_S)
 
     async def publish(self, seconds: float | None) -> None:
-        """Let the members publish for so many seconds, or until cancelled."""
+        """Let the members publish for `seconds`, or until cancelled."""
         self.state = "publishing"
         self.totals.begin()
         self.children.tell(GO)
