@@ -100,7 +100,7 @@ def test_files_of_somebody_else_are_not_moved(tmp_path: Path) -> None:
     for name in ("nodes.parquet", "looks/links.parquet"):
         (tmp_path / name).write_bytes(b"PAR1 and no more")
     assert set_damaged_aside(tmp_path) == {}
-    with pytest.raises(UsageError, match=r"holds other things, 'nodes\.parquet'"):
+    with pytest.raises(UsageError, match=r"holds other things, .*'nodes\.parquet'"):
         check_store(tmp_path)
     assert len(list(tmp_path.rglob("*.parquet"))) == 2
 
