@@ -120,7 +120,7 @@ def test_a_certificate_that_has_ended_is_shown_as_such(here: Path) -> None:
         ("init new --name=", "should be printable, and have 1 to 64 bytes"),
         ("issue ca", "Missing option '--name'"),
         ("issue nowhere --name n", "orbweaver keys init nowhere"),
-        ("issue ca --name a/b", "say --out DIR"),
+        ("issue ca --name a/b", "with --out DIR"),
         ("issue ca --name n --out ca", "inside the authority's folder ca"),
         ("issue ca --name n --out ca/nodes/n", "ca/nodes/n is inside the authority's folder ca"),
         ("issue ca --name ca", "choose a folder outside"),

@@ -174,7 +174,8 @@ def test_nobody_wants_it(tmp_path: Path, join: tuple[str, ...]) -> None:
     with Command(tmp_path, "pub", "unwanted", "x", *join, "--wait", "1") as pub:
         assert pub.ends() == 1
         assert pub.err == (
-            "orbweaver: nobody took 1 of 1 event in 1 s: does anybody subscribe to unwanted?\n"
+            "orbweaver: no neighbour took 1 of 1 event in 1 s: does any other node subscribe "
+            "to unwanted?\n"
         )
 
 
@@ -185,10 +186,10 @@ def test_nobody_is_there(tmp_path: Path) -> None:
         Command(tmp_path, "sub", "kept", "--join", address) as sub,
         Command(tmp_path, "node", "--listen", "127.0.0.1:0", "--join", address) as lonely,
     ):
-        sub.says(f"{address} does not let us in: connection refused; trying on")
-        lonely.says(f"{address} does not let us in: connection refused; trying on")
+        sub.says(f"{address} does not let us in: connection refused; still trying")
+        lonely.says(f"{address} does not let us in: connection refused; still trying")
         assert pub.ends() == 1
-        assert pub.err.endswith(f"nobody lets us in ({address}: connection refused)\n")
+        assert pub.err.endswith(f"no node lets us in ({address}: connection refused)\n")
 
 
 @pytest.mark.parametrize("command", ["pub kept x", "sub kept", "node --listen 127.0.0.1:0"])

@@ -365,7 +365,7 @@ def test_an_interrupt_leaves_no_files(here: Path) -> None:
     out, err = child.communicate(timeout=100)
     assert child.returncode == 130
     assert out == ""
-    assert err.splitlines() == ["orbweaver: interrupted; files are whole or not there"]
+    assert err.splitlines() == ["orbweaver: interrupted; no file is half written"]
     assert sorted(path.name for path in here.iterdir()) == ["marked.py", "running"]
 
 

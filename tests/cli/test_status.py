@@ -145,12 +145,12 @@ def test_nobody_there_is_one_line() -> None:
     ("answer", "complaint"),
     [
         (b"", "no node answers at"),
-        (b"220 mail.example ESMTP\r\n", "does not speak HTTP"),
-        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "answered 404"),
-        (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\n\r\n", "answered 302"),
-        (b"HTTP/1.1 200 OK\r\n\r\n<html>", "shows no status of a node"),
-        (b'HTTP/1.1 200 OK\r\n\r\n{"id": 7}', "shows no status of a node"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{", "shows no status of a node"),
+        (b"220 mail.example ESMTP\r\n", "but not in HTTP"),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "with HTTP status 404"),
+        (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\n\r\n", "with HTTP status 302"),
+        (b"HTTP/1.1 200 OK\r\n\r\n<html>", "but not with the status of a node"),
+        (b'HTTP/1.1 200 OK\r\n\r\n{"id": 7}', "but not with the status of a node"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{", "but not with the status of a node"),
     ],
 )
 def test_something_else_there(answer: bytes, complaint: str) -> None:

@@ -262,7 +262,7 @@ def test_addresses_of_a_swarm(tmp_path: Path) -> None:
     ("content", "complaint"),
     [
         (None, "no such file"),
-        (b"\n# nobody\n", "names no admin address"),
+        (b"\n# nobody\n", "has no admin address"),
         (b"\xff\xfe", "not utf-8 text"),
         (b"10.0.0.1\n", "'10.0.0.1' is not an address"),
     ],

@@ -1,1 +1,1 @@
-"""The command line: one thin file for each command."""
+"""The command line has one thin file for each command."""

@@ -1,6 +1,5 @@
-"""What the commands that run a node have in common: their options, and how these become the
-settings of the node. What is said later counts: the command's own defaults, the file, the
-options, `--set`."""
+"""Options that the commands running a node share, and how they become the node's settings.
+Later ones override earlier ones: the command's own defaults, the file, the options, `--set`."""
 
 from __future__ import annotations
 
@@ -27,26 +26,29 @@ LOCAL = f"127.0.0.1:{PORT}"
 Config = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Settings in TOML; `orbweaver node --print-config` shows all."
+        metavar="FILE", help="Settings in TOML; `orbweaver node --print-config` prints all."
     ),
 ]
 OverlayName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The same for all nodes. [default: spidercast]",
+        help="The overlay, the same for all nodes; see `orbweaver overlays`. [default: spidercast]",
         autocompletion=lambda: list(OVERLAYS),
     ),
 ]
 Join = Annotated[
     list[str] | None,
-    typer.Option(metavar="HOST:PORT", help="A node to join; several are safer than one."),
+    typer.Option(
+        metavar="HOST:PORT", help="A node to join; repeatable, several are safer than one."
+    ),
 ]
 LocalJoin = Annotated[
     list[str] | None,
     typer.Option(
         metavar="HOST:PORT",
-        help="A node to join; several are safer than one. [default: the node of this machine, "
+        help="A node to join; repeatable, several are safer than one. [default: the node of this "
+        "machine, "
         f"{LOCAL}]",
     ),
 ]
@@ -54,18 +56,23 @@ Listen = Annotated[
     str | None,
     typer.Option(
         metavar="HOST:PORT",
-        help="Where others reach this node. [default: a free port; of this machine only if all "
-        "it joins are there]",
+        help="Where other nodes reach this one. [default: a free port, open to this machine only "
+        "if all nodes it joins are on it]",
     ),
 ]
 Tls = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Folder from `orbweaver keys issue`. Without: plain."),
+    typer.Option(
+        metavar="DIR",
+        help="The node's folder from `orbweaver keys issue`. Without it nothing is encrypted.",
+    ),
 ]
 Set = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="NAME=VALUE", help="Any setting, or parameter of the overlay; repeatable."
+        "--set",
+        metavar="NAME=VALUE",
+        help="Any setting of the node or parameter of the overlay; repeatable.",
     ),
 ]
 Uvloop = Annotated[bool, typer.Option(help="Use uvloop if it is installed.")]
@@ -77,7 +84,8 @@ def assemble(
     set: list[str] | None,
     defaults: Mapping[str, Any] = {},
 ) -> Settings:
-    """Settings out of everything; of `given`, what is None was not said."""
+    """Build the settings from the file, the options and `--set`. An option that is None in `given`
+    was not given."""
     plain = dict(defaults)
     if config is not None:
         found = read_settings(config)
@@ -101,21 +109,21 @@ def assemble(
 
 @asynccontextmanager
 async def passing_node(settings: Settings) -> AsyncIterator[NetworkNode]:
-    """Run a node for one command. It joins the node of this machine if no other was named, and
-    takes part in no topics of its own, whichever a file names for the node that stays."""
+    """Run a node for one command. It joins the node of this machine unless --join named another,
+    and leaves out the topics that the file names for the long-lived node."""
     named = settings.join
     settings = msgspec.structs.replace(settings, join=named or (LOCAL,), subscribe=())
     async with NetworkNode(find(settings.overlay), settings) as node:
         if not named and (why := node.unanswered().get(LOCAL)):
             raise UsageError(
                 f"no node of this machine answers at {LOCAL} ({why}): start one with "
-                "`orbweaver node`, or name another with --join HOST:PORT"
+                "`orbweaver node`, or name a node elsewhere with --join HOST:PORT"
             )
         yield node
 
 
 def _listen_for(join: Sequence[str]) -> str:
-    """Any free port. A node that joins others on this machine listens there only."""
+    """Return an address with a free port, local if all nodes to join are on this machine."""
     hosts = [split_address(address, PORT)[0] for address in join]
     if all(is_loopback(host) for host in hosts):
         return "127.0.0.1:0"
@@ -138,11 +146,13 @@ def _parse(text: str) -> tuple[str, Any]:
     try:
         return name, tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"--set {name}: not a list or table as in TOML: {error}") from None
+        raise UsageError(
+            f"--set {name}: {value} is not a list or table as in TOML: {error}"
+        ) from None
 
 
 def _put(plain: dict[str, Any], name: str, value: Any) -> None:
-    """A setting of the node; or, if there is none of that name, of its overlay."""
+    """Set a setting of the node or, if it has none of this name, a parameter of its overlay."""
     settings = {info.name for info in describe(Settings)}
     overlay = find(plain.get("overlay", Settings().overlay))
     params = {info.name for info in describe(overlay.Params)}
@@ -154,4 +164,6 @@ def _put(plain: dict[str, Any], name: str, value: Any) -> None:
         hint = nearest(name, settings | params)
         if hint.startswith("known"):  # too many to be of use here
             hint = f"see `node --print-config` and `overlays {overlay.name}`"
-        raise UsageError(f"--set: neither a node nor {overlay.name} has '{name}': {hint}")
+        raise UsageError(
+            f"--set {name}: neither a node nor {overlay.name} has a setting '{name}': {hint}"
+        )

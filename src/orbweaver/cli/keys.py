@@ -1,4 +1,5 @@
-"""`orbweaver keys`: what nodes prove with who they are, and that they may take part."""
+"""`orbweaver keys` makes the keys and certificates with which nodes prove their identity and that
+they may take part."""
 
 from __future__ import annotations
 
@@ -18,11 +19,11 @@ from orbweaver.core.errors import UsageError
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Make keys and certificates for a cluster that talks TLS.\n\n"
-    "A cluster has an authority, made once with `keys init`. Each node gets a folder from it "
-    "with `keys issue`: its key, its certificate, and the authority's. Its id follows from the "
-    "key. Give each node its own folder and keep the authority's to yourself: whoever has "
-    "`ca.key` can let anybody in.",
+    help="Make keys and certificates for a cluster that uses TLS.\n\n"
+    "A cluster has an authority, made once with `keys init`. `keys issue` makes a folder for each "
+    "node: the node's key, its certificate, and the authority's certificate. The node's id follows "
+    "from its key. Give each node its own folder and keep the authority's folder to yourself: "
+    "`ca.key` can admit any node.",
 )
 
 Authority = Annotated[
@@ -32,19 +33,20 @@ Authority = Annotated[
 
 @app.command()
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where it goes.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the authority.")],
     name: Annotated[
-        str, typer.Option(metavar="CLUSTER", help="What the authority is called.")
+        str, typer.Option(metavar="CLUSTER", help="Name of the authority.")
     ] = "orbweaver",
     json: Json = False,
 ) -> None:
     """Make the authority of a cluster: `ca.key`, which signs, and `ca.pem`, which nodes need.
 
-    It is good for ten years. An authority that is there already is left alone.
+    The authority is valid for ten years. An authority that already exists in the folder is
+    left alone.
 
-    To replace one: make another; put what both have in `ca.pem` into the `ca.pem` of every
-    node, one after the other; when all nodes run with that, issue their certificates by the
-    new one, and take the old one out.
+    To replace an authority: make a new one in its own folder. Append its `ca.pem` to the
+    `ca.pem` of every node and restart the nodes. Then issue every node's certificate from the
+    new authority. At last remove the old certificate from every `ca.pem`.
 
     Examples:
 
@@ -64,34 +66,32 @@ def init(
 @app.command()
 def issue(
     authority: Authority,
-    name: Annotated[str, typer.Option(metavar="NODE", help="What the node is called.")],
+    name: Annotated[str, typer.Option(metavar="NODE", help="Name of the node.")],
     out_folder: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="The node's folder. [default: NODE, beside DIR]"),
     ] = None,
-    days: Annotated[int, typer.Option(help="How long the certificate is good for.")] = 365,
+    days: Annotated[int, typer.Option(help="Days for which the certificate is valid.")] = 365,
     host: Annotated[
         list[str] | None,
         typer.Option(
-            help="A host name or address to put in, for tools that look; may be given "
-            "again. Nodes look at keys only."
+            help="A host name or address to put into the certificate, for tools that check "
+            "it; repeatable. Nodes check keys only."
         ),
     ] = None,
     public_key: Annotated[
         str | None,
-        typer.Option(
-            metavar="HEX", help="The node has its key elsewhere; this is its public half."
-        ),
+        typer.Option(metavar="HEX", help="Public half of a key that the node keeps elsewhere."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Give a node its folder: `node.key`, `node.pem` and `ca.pem`.
+    """Make a node's folder: `node.key`, `node.pem` and `ca.pem`.
 
-    Run again, it renews the certificate: a key that is in the folder is kept, and so the
-    node keeps its id.
+    The command renews the certificate of a folder that already exists: it keeps the key, and so
+    the node keeps its id.
 
-    A key need not travel. Make it where the node is, see its public half there, and copy
-    only the certificates back:
+    The key need not leave the node's machine. Make it there and print its public half; pass that
+    as --public-key here, and copy only the certificates to the node:
 
         openssl genpkey -algorithm ed25519 -out node.key; orbweaver keys show node.key
 
@@ -108,26 +108,30 @@ def issue(
 
     if out_folder is None:
         if name in ("", ".", "..") or "/" in name:
-            raise UsageError(f"{name!r} does not do as a folder; say --out DIR")
+            raise UsageError(
+                f"--name {name!r} cannot name a folder: say where it goes with --out DIR"
+            )
         out_folder = Path(os.path.normpath(authority / ".." / name))
     equip(authority, out_folder, name, days, host or (), public_key=_unhex(public_key))
     files = [out_folder / file for file in (KEY, CERTIFICATE)]
     _print([file for file in files if file.exists()], json)
     if not json:
-        out.print(Text(f"beside them: {out_folder / AUTHORITY}"), soft_wrap=True)
+        out.print(
+            Text(f"and the authority's certificate: {out_folder / AUTHORITY}"), soft_wrap=True
+        )
 
 
 @app.command()
 def show(
     path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="A key, a certificate, or a folder of them.")
+        Path, typer.Argument(metavar="PATH", help="A key, a certificate, or a folder with these.")
     ],
     json: Json = False,
 ) -> None:
-    """Say whose keys and certificates these are, and until when they are good.
+    """Show keys and certificates: node id, name, issuer and validity.
 
-    Private keys are not printed. Certificates that have ended, or have not begun, are shown
-    as such; nodes refuse them.
+    Private keys are not printed. A certificate that has ended or has not begun is marked;
+    nodes refuse it.
 
     Examples:
 
@@ -149,7 +153,9 @@ def _unhex(text: str | None) -> bytes | None:
     try:
         return None if text is None else bytes.fromhex(text)
     except ValueError:
-        raise UsageError(f"--public-key is not hexadecimal: {text!r}") from None
+        raise UsageError(
+            f"--public-key {text!r} is not hexadecimal: `orbweaver keys show node.key` prints it"
+        ) from None
 
 
 def _print(files: list[Path], json: bool) -> None:
@@ -169,12 +175,12 @@ def _print(files: list[Path], json: bool) -> None:
 
 
 def _text(value: Any) -> Text:
-    """As it is: a name may have brackets in it, which the console would take for markup."""
+    """Return the value as plain text. A name may have brackets, which could be taken for markup."""
     return Text(", ".join(value) if isinstance(value, list) else str(value))
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    """One for each thing in a file."""
+    """Return a row for each key or certificate in a file."""
     from orbweaver.net.authority import AUTHORITY_KEY
     from orbweaver.net.certificate_parts import show
     from orbweaver.net.identity import Identity, node_of

@@ -1,4 +1,4 @@
-"""Writing a table of links, which `workload.links` reads."""
+"""Writes a table of links, which `workload.links` reads."""
 
 from __future__ import annotations
 

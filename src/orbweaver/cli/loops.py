@@ -1,6 +1,6 @@
-"""Running a node until it is done or told to stop.
+"""Runs the work of a command until it is done or a signal stops it.
 
-The first SIGINT or SIGTERM cancels the work, which then leaves in good order; a second one
+The first SIGINT or SIGTERM cancels the work, which then cleans up; a second signal
 ends the process at once.
 """
 
@@ -17,7 +17,8 @@ T = TypeVar("T")
 
 
 def run(work: Coroutine[Any, Any, T], fast: bool = True) -> T | None:
-    """What `work` returns; None if a signal ended it. `fast`: with uvloop, if installed."""
+    """Run `work` and return its result, or None if a signal ended it. `fast` uses uvloop if it is
+    installed."""
     factory = None
     if fast:
         try:
@@ -31,7 +32,8 @@ def run(work: Coroutine[Any, Any, T], fast: bool = True) -> T | None:
 
 
 def carry_on() -> None:
-    """After a CancelledError, in the work: there is something left to do before it ends."""
+    """Let the current task go on after a CancelledError. Called by work that must finish something
+    before it ends."""
     task = asyncio.current_task()
     assert task is not None
     task.uncancel()

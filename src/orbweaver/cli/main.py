@@ -1,4 +1,4 @@
-"""`orbweaver`: the door for people and scripts."""
+"""The command `orbweaver`: its list of commands, and how their errors are printed."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "measure.report",
     ),
 }  # fmt: skip
-"""Under the heading that `--help` has for them: module, and function if it is called otherwise."""
+"""The commands under each heading of `--help`: the module in `orbweaver.cli`, then a dot and the
+name of the function where it differs from the module's."""
 
 
 def make_app(only: str | None = None) -> typer.Typer:
-    """All commands, or only the one of this name if there is one: to load all of them takes
-    longer than to start a node."""
+    """Build the application with all commands, or with the command `only` if it exists.
+    Loading all commands takes longer than starting a node."""
     app = typer.Typer(
         name="orbweaver",
         no_args_is_help=True,
         rich_markup_mode="markdown",
         pretty_exceptions_enable=False,
-        help="Publish/subscribe without a broker, on overlays woven out of interests.\n\n"
-        "Try it on this machine: `orbweaver swarm 10`. By hand: `orbweaver node` in one terminal, "
-        "`orbweaver sub news` in another, then `orbweaver pub news hello`. "
+        help="Publish/subscribe without a broker: nodes link to nodes with the same interests.\n\n"
+        "Try it on this machine: `orbweaver swarm 10`. By hand: run `orbweaver node`, "
+        "`orbweaver sub news` and `orbweaver pub news hello`, each in its own terminal. "
         "In the lab, begin with `orbweaver compare`.",
     )
     app.callback()(options)
@@ -66,14 +67,18 @@ def _version(wanted: bool) -> None:
 
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     pass
 
 
 def main() -> None:
-    """Bad input is one line and exit code 2; Ctrl-C is 130, with whole files only."""
+    """Run the command line. Bad input prints one line and exits with 2; Ctrl-C exits with 130 and
+    leaves no file half written."""
     try:
         code = make_app(sys.argv[1] if len(sys.argv) > 1 else None)(standalone_mode=False)
     except UsageError as error:
@@ -83,7 +88,7 @@ def main() -> None:
             sys.exit(2)
         _fail(error.format_message())
     except BrokenPipeError:
-        # The reader of our output has gone; say nothing more, at exit either.
+        # The reader of our output has closed it; write nothing more, at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
@@ -91,7 +96,7 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 130
     if code == 130:
-        print("orbweaver: interrupted; files are whole or not there", file=sys.stderr)
+        print("orbweaver: interrupted; no file is half written", file=sys.stderr)
     sys.exit(code or 0)
 
 

@@ -1,4 +1,4 @@
-"""A process of `orbweaver swarm`: `python -m orbweaver.cli.member`, with its plan on stdin."""
+"""Runs one process of `orbweaver swarm`: `python -m orbweaver.cli.member`, its plan on stdin."""
 
 from __future__ import annotations
 

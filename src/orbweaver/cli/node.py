@@ -1,4 +1,4 @@
-"""`orbweaver node`: a node that runs until it is told to stop."""
+"""`orbweaver node` runs a node until it is told to stop."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from orbweaver.net.status import ADMIN_HOST
 from orbweaver.overlays.catalog import find
 
 BESIDE = "beside"
-"""The port after that of the node, so that several on one machine have each their own."""
+"""Stands for the port after the node's, so that nodes on one machine have different admin pages."""
 DEFAULTS = {"listen": LOCAL, "admin": f"{ADMIN_HOST}:{PORT + 1}"}
-"""Where they are not those of `Settings`."""
+"""Defaults of the command that differ from the defaults of `Settings`."""
 
 
 def node(
@@ -46,7 +46,7 @@ def node(
         str | None,
         typer.Option(
             metavar="HOST:PORT",
-            help=f"Where others reach it; port 0 is any that is free. [default: "
+            help=f"Where other nodes reach this one; port 0 takes a free port. [default: "
             f"{DEFAULTS['listen']}]",
         ),
     ] = None,
@@ -54,31 +54,44 @@ def node(
     subscribe: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="TOPIC", help="Take part in a topic: pass its events on, and keep a window."
+            metavar="TOPIC",
+            help="A topic to subscribe to: the node passes its events on and keeps a window of "
+            "them; repeatable.",
         ),
     ] = None,
     set: Set = None,
     tls: Tls = None,
     state: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="What survives a restart goes here. Without: nothing."),
+        typer.Option(
+            metavar="DIR", help="Keep here what survives a restart. Without it nothing does."
+        ),
     ] = None,
     admin: Annotated[
         str | None,
         typer.Option(
             metavar="HOST:PORT",
-            help="Metrics and status over HTTP, or `none`. [default: 127.0.0.1 and the port after "
-            f"that of --listen, so {PORT + 1}]",
+            help="Where to serve metrics and status over HTTP, or `none`. [default: 127.0.0.1 and "
+            f"the port after that of --listen, so {PORT + 1}]",
         ),
     ] = None,
-    log_format: Annotated[str, typer.Option(help="console or json.")] = "console",
-    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    log_format: Annotated[
+        str, typer.Option(help="Format of the log on stderr: console or json.")
+    ] = "console",
+    log_level: Annotated[
+        str, typer.Option(help="Log from this level on: debug, info, warning or error.")
+    ] = "info",
     uvloop: Uvloop = True,
     print_config: Annotated[
-        bool, typer.Option("--print-config", help="Print a file with all settings, and end.")
+        bool, typer.Option("--print-config", help="Print a TOML file with all settings and exit.")
     ] = False,
 ) -> None:
-    """Run a node until Ctrl-C or SIGTERM; it then takes its leave. A second signal ends it at once.
+    """Run a node until Ctrl-C or SIGTERM.
+
+    Prints the node's id, its address and how to join it. The node takes part in the overlay,
+    passes events on, and keeps a window of recent events for late joiners. At the signal it says
+    goodbye to its neighbours; a second signal ends it at once. Every setting can also stand in a
+    TOML file (--config).
 
     Examples:
 
@@ -130,16 +143,16 @@ def _introduce(node: NetworkNode) -> None:
     )
     out.file.flush()
     if not settings.tls:
-        where = "plain: nothing is encrypted, and whoever reaches the port may take part"
+        where = "plain: nothing is encrypted, and any peer that reaches the port may take part"
         if is_loopback(split_address(settings.listen)[0]):
             where += " (only from this machine)"
         err.print(Text(f"{where}; for TLS see `orbweaver keys`", "yellow"), soft_wrap=True)
     for address, why in node.unanswered().items():
-        err.print(Text(f"{address} does not let us in: {why}; trying on", "yellow"))
+        err.print(Text(f"{address} does not let us in: {why}; still trying", "yellow"))
 
 
 def _same(settings: Settings) -> str:
-    """What others have to say besides, to fit."""
+    """Return the further options with which another node fits this one."""
     plain = Settings()
     overlay = f" --overlay {settings.overlay}" if settings.overlay != plain.overlay else ""
     tls = " --tls DIR" if settings.tls else ""
@@ -165,7 +178,7 @@ def _configure_logs(format: str, level: str) -> None:
 
 
 def _leave_out(logger: Any, method: str, event: Any) -> Any:
-    """What `_introduce` says in its own words."""
+    """Drop the log events that `_introduce` prints in its own words."""
     if str(event.get("event")).startswith(
         ("plain: ", "node runs", "no address lets this node in yet")
     ):

@@ -1,4 +1,4 @@
-"""The settings of a node, printed: as a file to start from, and as a table for the docs."""
+"""Prints the settings of a node: as a TOML file to start from, and as a table for the docs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from orbweaver.net.settings import Settings
 
 HEAD = """\
 # Settings of an Orbweaver node: orbweaver node --config FILE
-# Every setting is here, with its default behind the #. Options of the command go before.
+# Every setting is here, with its default behind the #. Options of the command override the file.
 """
 
 
 def as_toml(defaults: Mapping[str, Any] = {}) -> str:
-    """A file that changes nothing. `defaults` are those of the command, where it has its own."""
+    """Return a TOML file with every setting commented out. `defaults` are the command's own."""
     parts = [HEAD]
     for info in describe(Settings):
         lines = wrap(_meaning(info), 90)
@@ -27,7 +27,7 @@ def as_toml(defaults: Mapping[str, Any] = {}) -> str:
 
 
 def as_table(defaults: Mapping[str, Any] = {}) -> list[str]:
-    """The same as lines of Markdown."""
+    """Return the settings as the lines of a Markdown table."""
     lines = ["| setting | default | meaning |", "|---|---|---|"]
     for info in describe(Settings):
         value = toml_value(defaults.get(info.name, info.default))

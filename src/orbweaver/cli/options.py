@@ -1,4 +1,4 @@
-"""Options that several commands have, said once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -7,30 +7,34 @@ from typing import Annotated, Literal
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="The last line on stdout is one JSON object.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object as the last line on stdout.")
+]
 Master = Annotated[
     str | None, typer.Option(help="Spark master or Connect URL. [default: local[*]]")
 ]
 SEED = 0
-"""Default of commands that run once: the first of `SEEDS`."""
+"""Default seed of commands that run once: the first of `SEEDS`."""
 SEEDS = "0-2"
-"""Default of commands that run scenarios over several seeds: as many as it takes to call a check
-of a claim reproduced. All have the same, so that a run of one is a run of the others."""
-Seeds = Annotated[str, typer.Option(help="Seeds, as in 0-2 or 1,5,9.")]
-Store = Annotated[Path, typer.Option(help="Where results are kept.")]
-HtmlPage = Annotated[Path, typer.Option("--out", help="Where the HTML page goes.")]
+"""Default seeds of commands that run a scenario several times. Three is the lowest number with
+which a claim can be judged reproduced. All commands share it, so that they share finished runs."""
+Seeds = Annotated[str, typer.Option(help="Run once for each of these seeds, as in 0-2 or 1,5,9.")]
+Store = Annotated[Path, typer.Option(help="Folder that keeps finished runs.")]
+HtmlPage = Annotated[Path, typer.Option("--out", help="Write the HTML page here.")]
 
-# -- of the workload: None leaves the scenario's, or the default
+# -- Options of the workload: None leaves the value of the scenario, or the default.
 
 Nodes = Annotated[int | None, typer.Option(help="Number of nodes. [default: 1000]")]
 Topics = Annotated[int | None, typer.Option(help="Number of topics. [default: 100]")]
 SubscriptionsPerNode = Annotated[
-    str | None, typer.Option(help="S, or MIN:MAX to draw it for each node. [default: 10]")
+    str | None,
+    typer.Option(help="S for all nodes, or MIN:MAX to draw a number for each. [default: 10]"),
 ]
 Popularity = Annotated[
     str | None,
     typer.Option(
-        help="uniform, zipf:A, rss, nyse, exponential:S or buckets:GROUPS:TAKEN. "
+        help="How subscriptions spread over topics: uniform, zipf:A, rss, nyse, exponential:S or "
+        "buckets:GROUPS:TAKEN. "
         "[default: zipf:0.5]"
     ),
 ]
@@ -38,7 +42,7 @@ SubscriptionTable = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR|FILE",
-        help="Your own data instead: CSV or Parquet with columns node,topic (or say --columns), "
+        help="Your own subscriptions: CSV or Parquet with columns node,topic (or say --columns), "
         "commas, semicolons, tabs or spaces between the cells, or what "
         "`orbweaver ingest`, `sample` or `synthesise` wrote.",
     ),
@@ -52,13 +56,16 @@ Columns = Annotated[
 ]
 TableHeader = Annotated[
     Literal["auto", "yes", "no"] | None,
-    typer.Option("--header", help="Does the table begin with a header? [default: found out]"),
+    typer.Option(
+        "--header", help="Whether the table begins with a header. [default: auto, found out]"
+    ),
 ]
 Churn = Annotated[
     str | None,
     typer.Option(
-        # Not ON:OFF, which the help would show as a picture.
-        help="A table time,node,kind (ms; join, leave or crash), or exponential:MEAN_ON:MEAN_OFF "
+        # Not `ON:OFF`, which the help would show as an emoji.
+        help="When nodes come and go: a table time,node,kind (time in ms; kind join, leave or "
+        "crash), or exponential:MEAN_ON:MEAN_OFF "
         "in seconds."
     ),
 ]

@@ -1,4 +1,4 @@
-"""`orbweaver pub`: publish something and leave, but not before somebody has it."""
+"""`orbweaver pub` publishes events, and leaves once neighbours have taken them."""
 
 from __future__ import annotations
 
@@ -32,22 +32,25 @@ from orbweaver.net.settings import Settings
 
 CHUNK = 1 << 16
 LOOSE_MAX = 800
-"""Events on their way to the first neighbour. No more than its window holds: who is faster
-than its neighbours read would publish past them."""
+"""Most published events that no neighbour has taken yet. A neighbour's window holds more, so a
+publisher that is faster than its neighbours does not overrun them."""
 
 
 def pub(
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Such as news/sport.")],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The topic, such as news/sport.")],
     message: Annotated[
         str,
-        typer.Argument(metavar="MESSAGE|-", help="Without, or with `-`: each line of stdin."),
+        typer.Argument(
+            metavar="MESSAGE|-", help="The payload. With `-`, each line of stdin is an event."
+        ),
     ] = "-",
     join: LocalJoin = None,
     wait: Annotated[
-        float, typer.Option(min=0, help="Seconds until somebody must have taken an event.")
+        float, typer.Option(min=0, help="Seconds within which a neighbour must take each event.")
     ] = 10.0,
     linger: Annotated[
-        float, typer.Option(min=0, help="Seconds to stay after that, for others to pull.")
+        float,
+        typer.Option(min=0, help="Seconds to stay after the last event, for neighbours to pull."),
     ] = 1.0,
     overlay: OverlayName = None,
     listen: Listen = None,
@@ -55,10 +58,11 @@ def pub(
     config: Config = None,
     set: Set = None,
 ) -> None:
-    """Publish, hand over, leave.
+    """Publish an event, or each line of stdin, and leave.
 
-    Each event is read by a neighbour, who passes it on, before the command ends with code 0.
-    With code 1 there are events that nobody took; it says how many.
+    Joins the node of this machine unless --join names another. Ends with code 0 once a
+    neighbour has taken every event and passes it on. Ends with code 1 if no neighbour took
+    some events, and says how many.
 
     Examples:
 
@@ -76,7 +80,7 @@ def pub(
 
 
 async def _pub(settings: Settings, topic: str, message: str, wait: float, linger: float) -> bool:
-    """Whether everything is in other hands."""
+    """Publish and return whether neighbours have taken every event."""
     count = 0
     async with passing_node(settings) as node:
         handover = Handover(node)
@@ -90,9 +94,9 @@ async def _pub(settings: Settings, topic: str, message: str, wait: float, linger
                 if handover.loose > most and not await handover.settle(wait, most // 2):
                     patience = 0.0
                     break
-        except UsageError as error:  # too large; what came before is handed over all the same
+        except UsageError as error:  # too large; the events before it are still handed over
             wrong = error
-        except asyncio.CancelledError:  # Ctrl-C; what was read until then is handed over
+        except asyncio.CancelledError:  # Ctrl-C; the events read so far are still handed over
             carry_on()
         try:
             if await handover.settle(patience) and count:
@@ -118,10 +122,10 @@ def _report(node: NetworkNode, handover: Handover, topic: str, count: int, wait:
     if declined:
         reason = declined
     elif peers or not refused:
-        reason = f"does anybody subscribe to {topic}?"
+        reason = f"does any other node subscribe to {topic}?"
     else:
-        reason = f"nobody lets us in ({refused})"
-    line = f"nobody took {handover.loose} of {_many(count, 'event')} in {wait:g} s: {reason}"
+        reason = f"no node lets us in ({refused})"
+    line = f"no neighbour took {handover.loose} of {_many(count, 'event')} in {wait:g} s: {reason}"
     print(f"orbweaver: {line}", file=sys.stderr)
 
 
@@ -134,9 +138,10 @@ async def _only(payload: bytes) -> AsyncIterator[bytes]:
 
 
 async def _lines() -> AsyncIterator[bytes]:
-    """Lines of stdin, whatever it is: a pipe, a terminal, a file. A thread reads, since not
-    all of these can be waited for; and past Python's buffer, whose lock it would hold when the
-    process ends."""
+    """Yield the lines of stdin, from a pipe, a terminal or a file.
+
+    A thread reads, since asyncio cannot wait for a file. It reads past Python's buffer, because
+    it would hold the buffer's lock when the process ends."""
     if sys.stdin.isatty():
         err.print("each line is an event; Ctrl-D ends")
     loop = asyncio.get_running_loop()

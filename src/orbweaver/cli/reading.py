@@ -1,5 +1,5 @@
-"""Reading a node's admin page from outside. What it says is text of strangers in part,
-addresses for one, so nothing of it reaches a terminal as it is."""
+"""Reads a node's admin page. Parts of the page, such as addresses, are text of other nodes, so the
+text is made printable before it reaches a terminal."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from orbweaver.net.status import ADMIN_HOST, ADMIN_PORT, Status
 
 DEFAULT = f"{ADMIN_HOST}:{ADMIN_PORT}"
 TIMEOUT_S = 3.0
+"""Seconds to wait for an admin page."""
 PAGE_BYTES_MAX = 64 * 1024 * 1024
+"""Most bytes that are read of an admin page."""
 
 TROUBLE = ("dropped_", "bad_", "forged", "missed", "replayed", "not_allowed", "flooded")
-"""How the names of counters begin that stay at zero where all is well."""
+"""Beginnings of the names of counters that should stay at zero."""
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """`HOST:PORT`, or `[HOST]:PORT` if the host has colons itself."""
+    """Split `HOST:PORT`, or `[HOST]:PORT` for a host with colons."""
     found = re.fullmatch(r"(?:\[([^\]\s]+)\]|([^:\s]+)):(\d{1,5})", text)
     if found is None or not 0 < int(found[3]) < 65536:
         raise UsageError(f"'{text}' is not an address: it should look like {DEFAULT}")
@@ -29,7 +31,7 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 def fetch(address: str, path: str) -> bytes:
-    """A page. Neither proxies nor redirections: the node itself, or nothing."""
+    """Return a page of the node. Proxies and redirections are not followed."""
     host, port = parse_address(address)
     connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
     try:
@@ -42,11 +44,15 @@ def fetch(address: str, path: str) -> bytes:
             f"no node answers at {address} ({reason}); does it run, with its admin page there?"
         ) from None
     except http.client.HTTPException:
-        raise UsageError(f"what answers at {address} does not speak HTTP") from None
+        raise UsageError(
+            f"{address} answers, but not in HTTP; is this the port of the admin page?"
+        ) from None
     finally:
         connection.close()
     if answer.status != 200:
-        raise UsageError(f"{address} answered {answer.status} when asked for {path}")
+        raise UsageError(
+            f"{address} answered {path} with HTTP status {answer.status} in place of 200"
+        )
     return body
 
 
@@ -54,11 +60,11 @@ def read_status(address: str) -> Status:
     try:
         return msgspec.json.decode(fetch(address, "/status"), type=Status)
     except msgspec.DecodeError as error:
-        raise UsageError(f"{address} shows no status of a node: {error}") from None
+        raise UsageError(f"{address} answers, but not with the status of a node: {error}") from None
 
 
 def read_memory(address: str) -> float | None:
-    """Resident bytes, where the node's system tells them."""
+    """Return the node's resident bytes, or None if its system does not report them."""
     found = re.search(rb"(?m)^process_resident_memory_bytes (\S+)$", fetch(address, "/metrics"))
     try:
         return float(found[1]) if found else None
@@ -75,7 +81,7 @@ def printable(text: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """In the two largest units that matter."""
+    """Format seconds in the two largest units that are not zero."""
     left = int(seconds)
     parts: list[str] = []
     for unit, size in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):

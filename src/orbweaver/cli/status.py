@@ -1,4 +1,4 @@
-"""`orbweaver status`: what a running node says about itself."""
+"""`orbweaver status` shows what a running node says about itself."""
 
 from __future__ import annotations
 
@@ -17,13 +17,20 @@ from orbweaver.net.status import Status
 
 def status(
     admin: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Where the node has its admin page.")
+        str, typer.Option(metavar="HOST:PORT", help="Address of the node's admin page.")
     ] = DEFAULT,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show a running node: its links, topics, queues and what it counted.
+    """Show the links, topics, queues and counters of a running node.
 
-    For a view that moves, of one node or of many, see `orbweaver top`.
+    The node prints the address of its admin page when it starts. A counter in red should be
+    zero. For a live view of one node or of many, see `orbweaver top`.
+
+    Examples:
+
+        orbweaver status
+
+        orbweaver status --admin 127.0.0.1:7711 --json
     """
     found = read_status(admin)
     if json:
@@ -37,7 +44,7 @@ def status(
 
 
 def _text(value: object, style: str = "") -> Text:
-    """Never markup: some of it was said by other nodes."""
+    """Return the value as plain text. Some of it comes from other nodes, so it is never markup."""
     return Text(printable(show(value)), style)
 
 
@@ -90,7 +97,7 @@ def _numbers(found: Status) -> None:
 
 
 def _counters(found: Status) -> None:
-    """Those that are not zero; in red what should be."""
+    """Print the counters that are not zero, in red those that should be."""
     meanings = {f.name: f.metadata.get("meaning", "") for f in dataclasses.fields(Counters)}
     grid = table("counted since the start", "counter", "count", "meaning")
     grid.columns[2].justify = "left"

@@ -1,4 +1,4 @@
-"""`orbweaver sub`: print what is published."""
+"""`orbweaver sub` prints the events on some topics."""
 
 from __future__ import annotations
 
@@ -33,27 +33,32 @@ from orbweaver.net.settings import Settings
 from orbweaver.net.subscription import Delivery, Subscription
 
 BATCH = 10_000
-"""Events written at once, if so many wait."""
+"""Most events in one write to stdout."""
 LOOK_S = 0.5
+"""Seconds between two looks at whether stdout is still read."""
 ALONE_LOOKS = 50
-"""Tenths of a second without a link after which people wonder."""
+"""Tenths of a second without a link after which the command says that it is alone."""
 BUFFER = 200_000
 """Events that may wait to be written; with more, the oldest are missed."""
 
 
 def sub(
-    topics: Annotated[list[str], typer.Argument(metavar="TOPIC", help="Such as news/sport.")],
+    topics: Annotated[
+        list[str], typer.Argument(metavar="TOPIC", help="A topic, such as news/sport; repeatable.")
+    ],
     join: LocalJoin = None,
     since: Annotated[
         float,
-        typer.Option(min=0, help="Also what neighbours still have of the last so many seconds."),
+        typer.Option(
+            min=0, help="Also print the events of the last SECONDS that neighbours still have."
+        ),
     ] = 0.0,
     ordered: Annotated[
-        bool, typer.Option("--ordered", help="Events of one publisher in its order.")
+        bool, typer.Option("--ordered", help="Print the events of each publisher in its order.")
     ] = False,
-    count: Annotated[int | None, typer.Option(min=1, help="End after so many events.")] = None,
+    count: Annotated[int | None, typer.Option(min=1, help="Exit after this many events.")] = None,
     json: Annotated[
-        bool, typer.Option("--json", help="One JSON object for each event, on a line.")
+        bool, typer.Option("--json", help="Print each event as a JSON object on a line.")
     ] = False,
     overlay: OverlayName = None,
     listen: Listen = None,
@@ -61,12 +66,14 @@ def sub(
     config: Config = None,
     set: Set = None,
 ) -> None:
-    """Print the events on some topics as they come, until Ctrl-C.
+    """Print the events on some topics as they arrive, until Ctrl-C.
 
-    A payload that is not UTF-8 is printed as `base64:...`; with several topics each line begins
-    with its topic and a tab. For scripts, `--json` is safer: `topic`, `publisher`, `epoch`,
-    `seq`, `payload` (or `payload_base64`), `hops`, and how many events were `missed` just before
-    because this program, or what reads its output, was too slow.
+    Joins the node of this machine unless --join names another. Each event is
+    a line. A payload that is not UTF-8 is printed as `base64:...`. With several topics each line
+    begins with its topic and a tab. For scripts, `--json` is safer. Its fields are `topic`,
+    `publisher`, `epoch`, `seq`, `payload` (or `payload_base64`), `hops`, and `missed`: how many
+    events were left out just before because this program, or the reader of its output, was too
+    slow.
 
     Examples:
 
@@ -84,7 +91,7 @@ def sub(
 
 
 class Printer:
-    """Writes to stdout from a thread, so that a reader that stops stops no node."""
+    """Writes events to stdout from a thread, so that a slow reader never stops the node."""
 
     def __init__(self, show: Any, count: int | None) -> None:
         self._show = show
@@ -92,7 +99,7 @@ class Printer:
         self._one_at_a_time = asyncio.Lock()
 
     async def follow(self, subscription: Subscription) -> None:
-        """Until there have been enough, or the subscription ends."""
+        """Print events until the wanted number is reached or the subscription ends."""
         async for delivery in subscription:
             batch = [delivery]
             while len(subscription) and len(batch) < BATCH:
@@ -130,22 +137,22 @@ async def _sub(
 
 
 async def _tell(node: NetworkNode, topics: list[str]) -> None:
-    """On stderr, how it goes: who does not answer, and the first link."""
+    """Say on stderr which addresses do not answer, and when the first link is there."""
     for address, why in node.unanswered().items():
-        err.print(Text(f"{address} does not let us in: {why}; trying on", "yellow"))
+        err.print(Text(f"{address} does not let us in: {why}; still trying", "yellow"))
     looks = 0
     while not any(link.connected for link in node.status().links):
         await asyncio.sleep(0.1)
         looks += 1
         if looks == ALONE_LOOKS and not node.unanswered():
-            line = f"connected; nobody else takes part in {', '.join(topics)} yet"
+            line = f"connected; no other node takes part in {', '.join(topics)} yet"
             err.print(Text(line, "dim"), soft_wrap=True)
     err.print(Text(f"linked; waiting for events on {', '.join(topics)}", "dim"), soft_wrap=True)
 
 
 async def _reader_left() -> None:
-    """Until nobody can read stdout any more; writing would tell, but there may be nothing to
-    write for long."""
+    """Return once the reader of stdout has closed it. A failing write would tell too, but there
+    may be nothing to write for a long time."""
     poll = select.poll()
     poll.register(1, 0)
     while not poll.poll(0):
@@ -175,10 +182,10 @@ def _as_text(with_topic: bool) -> Any:
             text = delivery.payload.decode()
         except UnicodeDecodeError:
             text = "base64:" + base64.b64encode(delivery.payload).decode()
-        if terminal:  # a stranger's escapes could do anything to it
+        if terminal:  # escape sequences of a stranger could control the terminal
             text = "\n".join(map(printable, text.split("\n")))
         if delivery.missed:
-            err.print(f"{delivery.missed} events missed before the next")
+            err.print(f"{delivery.missed} events missed before the next one")
         return (f"{delivery.topic}\t{text}\n" if with_topic else f"{text}\n").encode()
 
     return show

@@ -1,4 +1,4 @@
-"""`orbweaver swarm`: a network of processes on this machine, under load."""
+"""`orbweaver swarm` runs a network of processes on this machine, under load."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ from orbweaver.overlays.catalog import find
 from orbweaver.workload.subscriptions import make_model, synthesise
 
 NODES_MAX = 500
+"""Most processes of a swarm."""
 POPULARITY = "zipf:0.5"
 SHOW_S = 0.5
+"""Seconds between two updates of the table on the terminal."""
 COMMAND = (sys.executable, "-m", "orbweaver.cli.member")
 
 
@@ -43,26 +45,29 @@ def swarm(
     overlay: OverlayName = None,
     topics: Annotated[int, typer.Option(min=1, help="Number of topics.")] = 20,
     subscriptions: Annotated[
-        int, typer.Option(min=1, help="Topics that each node subscribes to, and publishes on.")
+        int, typer.Option(min=1, help="Topics that each node subscribes to and publishes on.")
     ] = 5,
-    rate: Annotated[float, typer.Option(min=0, help="Events each second, of all together.")] = 10.0,
+    rate: Annotated[
+        float, typer.Option(min=0, help="Events per second, of all nodes together.")
+    ] = 10.0,
     seconds: Annotated[
-        float | None, typer.Option(min=0.1, help="For how long. [default: until Ctrl-C]")
+        float | None, typer.Option(min=0.1, help="Seconds to publish for. [default: until Ctrl-C]")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of interests and publications.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of subscriptions and publications.")] = 0,
     out_folder: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Keep the logs here, and the summary."),
+        typer.Option("--out", metavar="DIR", help="Keep the logs and the summary in this folder."),
     ] = None,
     set: Set = None,
     uvloop: Uvloop = True,
     json: Json = False,
 ) -> None:
-    """Run a network of processes on this machine, publish, and see that everything arrives.
+    """Run a network of processes on this machine, publish, and check that everything arrives.
 
-    Popular topics have more subscribers than others (Zipf with exponent 0.5). Ctrl-C ends the
-    publications; then it waits for the last events and says what came of it. The exit code
-    is 1 if anything is missing.
+    Each process is a node with random subscriptions; popular topics have more subscribers than
+    others (Zipf with exponent 0.5). Ctrl-C ends the publications; the command then waits for the
+    last events and prints deliveries, latencies, links and memory. The exit code is 1 if an event
+    is missing, a node was lost, or an event was delivered twice.
 
     Examples:
 
@@ -127,7 +132,7 @@ async def _phases(swarm: Swarm, seconds: float | None) -> None:
 
 
 async def _show(swarm: Swarm) -> None:
-    """Not from a thread of its own, as `Live` would like to: reports come in all the time."""
+    """Update the table from the event loop. `Live` would use a thread, while reports come in."""
     if not err.is_terminal:
         return
     with Live(console=err, transient=True, auto_refresh=False) as live:

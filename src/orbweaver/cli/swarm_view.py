@@ -1,4 +1,4 @@
-"""How a swarm looks: a table that moves while it runs, and what came of it."""
+"""Tables of a swarm: one that is updated while it runs, and one of its result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def moving(swarm: Swarm) -> Table:
     grid.add_row("links of a node", f"{mean:.1f}  (from {min(links)} to {max(links)})")
     grid.add_row("published", f"{totals.published:,}")
     grid.add_row("delivered", f"{totals.delivered:,}  ({totals.rate(now):,.0f}/s)")
-    grid.add_row("on their way, or missing", f"{totals.missing:,}")
+    grid.add_row("under way or missing", f"{totals.missing:,}")
     grid.add_row("latency, median", _ms(totals.latency(0.5)))
     grid.add_row("latency, 99 %", _ms(totals.latency(0.99)))
     grid.add_row("messages queued", f"{totals.queued():,}")

@@ -1,4 +1,4 @@
-"""What people see: tables on stdout, progress on stderr if it is a terminal."""
+"""Prints tables on stdout, and progress on stderr if it is a terminal."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 out = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 160)
-"""What goes into a file or a pipe is not folded to the width of a terminal that is not there.
-Names and paths may have brackets in them, so that nothing is markup; what has a colour is a
-`Text`."""
+"""The console for stdout. Output into a file or a pipe has a fixed width. Markup is off, since
+names and paths may have brackets; coloured output is a `Text`."""
 err = Console(stderr=True, highlight=False, markup=False)
 
 
 def this_command() -> str:
-    """As it was typed, for pages to say how they are made again."""
+    """Return the command as it was typed, so that a page can say how it was made."""
     return shlex.join(["orbweaver", *sys.argv[1:]])
 
 
 def print_json(value: Any) -> None:
-    """One line, and nothing of the console's wrapping."""
+    """Print a value as one line of JSON, without the console's wrapping."""
     print(json.dumps(value, allow_nan=False), flush=True)
 
 
 @contextmanager
 def progress(label: str, total: int, count: bool = False) -> Iterator[Callable[..., None]]:
-    """A bar that is told how much is done, and what to say beside it if that changes; silent
-    when stderr is no terminal."""
+    """Show a bar. Yields a function that takes how much is done and, optionally, a new label.
+    Nothing is shown if stderr is not a terminal."""
     columns = [TextColumn("{task.description}"), BarColumn()]
     columns.append(MofNCompleteColumn() if count else TextColumn("{task.percentage:3.0f} %"))
     with Progress(
@@ -51,7 +50,7 @@ def table(title: str, *columns: str, **options: Any) -> Table:
 
 
 def show(value: Any) -> str:
-    """A number as a person would write it."""
+    """Format a value for people: thousands separators, few decimals, `-` for None."""
     if value is None:
         return "-"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""`orbweaver top`: running nodes, live."""
+"""`orbweaver top` watches running nodes on the terminal."""
 
 from __future__ import annotations
 
@@ -17,17 +17,24 @@ def top(
     admin: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="HOST:PORT", help=f"A node's admin page; may be repeated. [default: {DEFAULT}]"
+            metavar="HOST:PORT", help=f"A node's admin page; repeatable. [default: {DEFAULT}]"
         ),
     ] = None,
     swarm: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Admin pages of many, one on each line.")
+        Path | None, typer.Option(metavar="FILE", help="A file with an admin page on each line.")
     ] = None,
     interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two readings.")] = 1.0,
 ) -> None:
-    """Watch running nodes: rates, queues and memory; of one of them, links and topics.
+    """Watch running nodes: their rates, queues and memory, and one node's links and topics.
 
-    The arrow keys choose a node, `q` quits.
+    The arrow keys choose the node that is shown in detail, `q` quits. `orbweaver swarm` prints
+    the command that watches all its nodes.
+
+    Examples:
+
+        orbweaver top
+
+        orbweaver top --admin 127.0.0.1:7701 --admin 127.0.0.1:7711
     """
     try:
         from orbweaver.cli.top_view import Top

@@ -1,6 +1,6 @@
-"""The screen of `orbweaver top`: a table of nodes and, below, the chosen one in detail.
-Nodes are read in threads, each for itself, so that one that does not answer holds up
-neither the others nor the keys."""
+"""The screen of `orbweaver top` shows a table of nodes and, below it, the chosen node in detail.
+Each node is read in a thread, so that a node that does not answer delays neither the other nodes
+nor the keyboard."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from orbweaver.cli.watching import Read, Watched
 from orbweaver.core.errors import UsageError
 
 THREADS = 32
+"""Most nodes that are read at the same moment."""
 ROWS_MAX = 500
-"""Of links and topics; more would be slow to draw, and nobody reads them here."""
+"""Most links and topics that are shown; more would be slow to draw."""
 
 NODES = (
     "address", "node", "overlay", "links", "in/s", "out/s", "delivered/s", "queued", "memory",
@@ -106,7 +107,7 @@ class Top(App[None]):
         self._show(node)
 
     def _show(self, node: Watched) -> None:
-        # On the way out, widgets are taken away while readings still come in.
+        # At the end, widgets are removed while readings still come in.
         with contextlib.suppress(NoMatches, ScreenStackError):
             self._update(self._table("nodes"), node.address, NODES, _row(node))
             if node.address == self._chosen:
@@ -150,7 +151,7 @@ class Top(App[None]):
         return self.query_one(f"#{name}", DataTable)
 
     def _fill(self, name: str, rows: Mapping[str, Sequence[Text]]) -> None:
-        """Change what is there into `rows`, leaving the place in the table as it is."""
+        """Make `rows` the content of the table, and keep its scroll position."""
         table = self._table(name)
         for key in [key for key in table.rows if key.value not in rows]:
             table.remove_row(key)
@@ -179,7 +180,7 @@ def _right(text: str, style: str = "") -> Text:
 
 
 def _alarm(new: int) -> str:
-    """What grows right now is red; what lies in the past is yellow."""
+    """Return red for a counter that is growing and yellow for one that grew earlier."""
     return "bold red" if new > 0 else "yellow"
 
 

@@ -1,4 +1,4 @@
-"""A node as it is watched: its readings one after another, and what lies between two."""
+"""Watches a node: keeps its readings and computes rates from them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from orbweaver.core.errors import UsageError
 from orbweaver.net.status import Status
 
 HISTORY = 120
+"""How many rates of delivery are kept for each node."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class StatusReading:
 
 
 Read = Callable[[str], StatusReading]
-"""From an admin address. A `UsageError` if nobody answers."""
+"""Read a node by its admin address. Raises `UsageError` if no node answers."""
 
 
 def read(address: str) -> StatusReading:
@@ -37,11 +38,11 @@ class Watched:
     address: str
     now: StatusReading | None = None
     before: StatusReading | None = None
-    """The reading before, of the same life of the node: counts begin anew when it restarts."""
+    """The reading before `now`. None after a restart of the node, whose counts begin at zero."""
     error: str = ""
-    """Why the last attempt gave nothing. The last reading is kept."""
+    """Why the last attempt to read failed; empty if it succeeded. `now` keeps the last reading."""
     delivered: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY))
-    """Rates, the newest last."""
+    """Deliveries per second at each reading, the newest last."""
 
     def took(self, reading: StatusReading) -> None:
         last = self.now
@@ -56,14 +57,14 @@ class Watched:
         self.delivered.append(0.0)
 
     def rate(self, counter: str) -> float | None:
-        """How often a second, between the last two readings."""
+        """Return the growth of a counter per second between the last two readings."""
         if self.now is None or self.before is None or self.error:
             return None
         seconds = self.now.status.uptime_s - self.before.status.uptime_s
         return self._grown(counter) / seconds
 
     def trouble(self) -> dict[str, tuple[int, int]]:
-        """Counters that should be zero and are not: how many, and how many of them new."""
+        """Return the counters that should be zero and are not: value, and latest growth."""
         if self.now is None:
             return {}
         found = trouble(self.now.status.counters)
@@ -77,7 +78,7 @@ class Watched:
 
 
 def addresses(admin: list[str], swarm: Path | None) -> list[str]:
-    """Those named one by one and those in the file, each once."""
+    """Return the admin addresses of `admin` and of the file `swarm`, each once."""
     named = list(admin)
     if swarm is not None:
         try:
@@ -88,7 +89,9 @@ def addresses(admin: list[str], swarm: Path | None) -> list[str]:
         stripped = [line.partition("#")[0].strip() for line in lines]
         named += [line for line in stripped if line]
         if not named:
-            raise UsageError(f"{swarm} names no admin address, such as 127.0.0.1:7701")
+            raise UsageError(
+                f"{swarm} has no admin address; it should have one on each line, as 127.0.0.1:7701"
+            )
     for address in named:
         parse_address(address)
     return list(dict.fromkeys(named))
