@@ -34,6 +34,8 @@ class FakeOutbox:
         self.delivered: list[tuple[Event, int]] = []
         self.link_changes: list[tuple[str, NodeId]] = []
         self.links: set[NodeId] = set()
+        self.round_trips: dict[NodeId, float] = {}
+        self.kept = b""
 
     def now(self) -> int:
         return self.clock.now
@@ -61,6 +63,12 @@ class FakeOutbox:
     def link_down(self, peer: NodeId) -> None:
         self.links.remove(peer)
         self.link_changes.append(("down", peer))
+
+    def round_trip_ms(self, peer: NodeId) -> float | None:
+        return self.round_trips.get(peer)
+
+    def keep(self, blob: bytes) -> None:
+        self.kept = blob
 
     def take(self) -> list[tuple[NodeId, Message]]:
         """What was sent since the last call."""

@@ -25,6 +25,17 @@ Timer = Hashable
 """The name of a timer. Setting a timer again under the same name moves it."""
 
 
+KEPT_BYTES_MAX = 1 << 16
+"""Most bytes that an overlay may keep over a restart."""
+
+
+def check_kept(blob: bytes) -> None:
+    if len(blob) > KEPT_BYTES_MAX:
+        raise ValueError(
+            f"an overlay keeps {len(blob)} bytes; at most {KEPT_BYTES_MAX} are allowed"
+        )
+
+
 class Outbox(Protocol):
     """The only way out of an overlay. All times are whole milliseconds."""
 
@@ -42,6 +53,15 @@ class Outbox(Protocol):
 
     def link_up(self, peer: NodeId) -> None: ...
     def link_down(self, peer: NodeId) -> None: ...
+    def round_trip_ms(self, peer: NodeId) -> float | None:
+        """Return the time in milliseconds, with fractions, that a small message takes to `peer`
+        and back, without waiting in queues. None until the host has measured it."""
+        ...
+
+    def keep(self, blob: bytes) -> None:
+        """Keep at most `KEPT_BYTES_MAX` bytes until the node's next start, in place of what was
+        kept before. The next life finds them in `Context.kept`."""
+        ...
 
 
 class InterestView(Protocol):
@@ -92,6 +112,12 @@ class Context:
     directory: Directory | None = None
     places: Places[NodeId] = dataclasses.field(default_factory=lambda: PLACE_OF_NODE)
     """Where nodes stand on the circle of identifiers."""
+    publisher_of: Callable[[Topic], NodeId | None] = lambda topic: None
+    """The node that publishes on a topic, or the first among several such nodes (the "master
+    publisher" of Rappel, section 2). None where neither the workload nor the configuration names
+    one."""
+    kept: bytes = b""
+    """What the overlay of this node's last life gave to `Outbox.keep`, or nothing."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

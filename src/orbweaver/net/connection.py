@@ -55,6 +55,8 @@ CARDS_PER_S = 200.0
 correct peer that brings more is slowed down, or has some of them dropped."""
 EFFORT = 0.25
 """Share of this node's time that one peer may take up with messages that maintain the overlay."""
+ROUND_TRIPS = 4
+"""Times from ping to pong that are kept. The smallest counts, since waiting only adds to them."""
 REST_S_MAX = 5.0
 """Longest time that a connection is not read, in seconds."""
 UPKEEP_BURST = 5.0
@@ -115,6 +117,10 @@ class Connection(asyncio.Protocol):
         self.paused_since: float | None = None
         """Since when the far end does not read; None while it reads."""
         self.heard = self.used = 0.0
+        self.round_trip_ms: float | None = None
+        """The smallest of the last `ROUND_TRIPS` times from a ping to its pong."""
+        self._round_trips_ms: list[float] = []
+        self._pinged_at: list[float] = []
         self.pings = self.pongs = 0
         """How many pings were sent, and how many were answered. The far end reads in order: when
         it has answered a ping, it has read everything sent before the ping."""
@@ -240,8 +246,14 @@ class Connection(asyncio.Protocol):
         """Ask for a sign of life, and return the ping's number. The far end has answered once
         `pongs` has reached the number."""
         self.pings += 1
+        self._pinged_at.append(self._loop.time())
         self.say(Ping())
         return self.pings
+
+    def measure(self) -> None:
+        """Send a ping to time it, unless one is under way."""
+        if self.pongs >= self.pings:
+            self.ping()
 
     def refuse(self, reason: str) -> None:
         """Close the connection, and tell the far end why."""
@@ -285,6 +297,10 @@ class Connection(asyncio.Protocol):
 
     # -- inside
 
+    def _note_round_trip(self, ms: float) -> None:
+        self._round_trips_ms = [*self._round_trips_ms, ms][-ROUND_TRIPS:]
+        self.round_trip_ms = min(self._round_trips_ms)
+
     def _read_on(self) -> None:
         self._waking = None
         if self._transport is not None and self.alive:
@@ -322,6 +338,8 @@ class Connection(asyncio.Protocol):
             self.abort()
         elif isinstance(message, Pong):
             self.pongs += 1
+            if self._pinged_at:
+                self._note_round_trip(1000 * (self._loop.time() - self._pinged_at.pop(0)))
             self.charge(self.upkeep, 1)
         else:
             self.used = self.heard

@@ -300,21 +300,28 @@ class Gate:
     def may_publish(self, node: NodeId, topic: Topic) -> bool:
         """Return whether a node may publish on a topic. The longest entry in the list of publishers
         that matches the topic counts; without one, every node may."""
-        allowed = self._allowed.get(topic)
-        if allowed is None:
-            levels = topic.split("/")
-            for depth in range(len(levels), -1, -1):
-                allowed = self._allowed.get("/".join([*levels[:depth], "#"]))
-                if allowed is not None:
-                    break
+        allowed = self._allowed_on(topic)
         return allowed is None or node in allowed
+
+    def publisher_of(self, topic: Topic) -> NodeId | None:
+        """Return the first node of the entry that matches: the topic's master publisher."""
+        return next(iter(self._allowed_on(topic) or ()), None)
+
+    def _allowed_on(self, topic: Topic) -> dict[NodeId, None] | None:
+        allowed = self._allowed.get(topic)
+        levels = topic.split("/")
+        for depth in range(len(levels), -1, -1):
+            if allowed is not None:
+                break
+            allowed = self._allowed.get("/".join([*levels[:depth], "#"]))
+        return allowed
 
 
 def _id(event: Event) -> EventId:
     return (event.publisher, event.epoch, event.topic, event.seq)
 
 
-def _read_allowed(publishers: Mapping[str, list[str]]) -> dict[str, frozenset[NodeId]]:
+def _read_allowed(publishers: Mapping[str, list[str]]) -> dict[str, dict[NodeId, None]]:
     allowed = {}
     for pattern, ids in publishers.items():
         check_topic(pattern)
@@ -323,7 +330,7 @@ def _read_allowed(publishers: Mapping[str, list[str]]) -> dict[str, frozenset[No
         ):
             raise UsageError(f"publishers: '{pattern}' should be a topic, or end in '/#'")
         try:
-            allowed[pattern] = frozenset(NodeId(int(text, 16)) for text in ids)
+            allowed[pattern] = dict.fromkeys(NodeId(int(text, 16)) for text in ids)
         except ValueError:
             raise UsageError(
                 f"publishers of '{pattern}': {', '.join(ids)} should be ids as `orbweaver keys "

@@ -13,6 +13,7 @@ import ssl
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
+from pathlib import Path
 from random import Random
 from typing import cast
 
@@ -21,7 +22,7 @@ import structlog
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, Codec, Event, Message
-from orbweaver.core.overlay import Context, Overlay, Timer
+from orbweaver.core.overlay import Context, Overlay, Timer, check_kept
 from orbweaver.core.params import Params
 from orbweaver.core.topics import TopicTable
 from orbweaver.net.cards import AddressBook, Card, make_card
@@ -31,6 +32,7 @@ from orbweaver.net.datagrams import Datagrams, Letter
 from orbweaver.net.frames import Cards, CatchingUp, ControlMessage, Declined, Seals
 from orbweaver.net.gate import DECLINED_MAX, Gate
 from orbweaver.net.identity import Identity
+from orbweaver.net.kept import read_kept, write_kept
 from orbweaver.net.limits import Bucket
 from orbweaver.net.listener import Listener
 from orbweaver.net.outgoing import CROWDED, Outgoing
@@ -73,6 +75,7 @@ class Host:
         tls: tuple[ssl.SSLContext, ssl.SSLContext] | None = None,
         tempo: float = 1.0,
         not_before_ms: int = 0,
+        kept: Path | None = None,
     ) -> None:
         """Make the host of an overlay object.
 
@@ -80,6 +83,7 @@ class Host:
         and with the peer that brought them. `tls` holds the contexts for calls that come in
         and for calls that go out. `tempo` is how many times faster than real time the overlay's
         time passes. The overlay's time begins at `not_before_ms` if the clock is behind it.
+        `kept` is the file for what the overlay keeps over a restart.
         """
         self.settings = settings
         self.identity = identity
@@ -119,7 +123,15 @@ class Host:
         self.send = self.outgoing.send
         """Sends a message. The attribute is public, so that tests can watch what is sent."""
         self._listener = Listener(self.peers.accept, tls[0] if tls else None, settings.handshake_s)
-        context = Context(self.me, self, Random(self.chance.getrandbits(64)), self.topics)
+        self._kept = kept
+        context = Context(
+            self.me,
+            self,
+            Random(self.chance.getrandbits(64)),
+            self.topics,
+            publisher_of=self.gate.publisher_of,
+            kept=read_kept(kept),
+        )
         self.overlay = overlay(context, params)
         self.running = False
 
@@ -240,6 +252,17 @@ class Host:
             known.link = False
         if self.recorder is not None:
             self.recorder.link(peer, "down")
+
+    def round_trip_ms(self, peer: NodeId) -> float | None:
+        known = self.peers.known(peer)
+        if known is None or known.connection is None or not known.connection.open:
+            return None
+        known.connection.measure()
+        return known.connection.round_trip_ms
+
+    def keep(self, blob: bytes) -> None:
+        check_kept(blob)
+        write_kept(self._kept, blob)
 
     # -- calls from the network
 

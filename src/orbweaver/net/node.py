@@ -37,6 +37,7 @@ from orbweaver.net.host import Host
 from orbweaver.net.logs import default_logs
 from orbweaver.net.opening import (
     epoch_path,
+    kept_path,
     open_identity,
     open_log,
     open_params,
@@ -134,6 +135,7 @@ class NetworkNode:
         host = self._host = Host(
             self._overlay, self._params, self.settings, self._identity, self._on_events,
             tls=tls, tempo=self._tempo, not_before_ms=read_epoch(epochs) + 1,
+            kept=kept_path(self.settings),
         )  # fmt: skip
         host.recorder = self._recorder or open_records(self.settings, host.me, self._params)
         self._started_at = time.monotonic()

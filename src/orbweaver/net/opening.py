@@ -42,6 +42,12 @@ def epoch_path(settings: Settings) -> Path | None:
     return None if key is None else key.with_suffix(".epoch")
 
 
+def kept_path(settings: Settings) -> Path | None:
+    """Where what the overlay keeps over a restart is, beside the key; None without a key file."""
+    key = key_path(settings)
+    return None if key is None else key.with_suffix(f".{settings.overlay.replace(':', '.')}")
+
+
 def open_identity(settings: Settings) -> Identity:
     path = key_path(settings)
     if settings.tls and settings.key:

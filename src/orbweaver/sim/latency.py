@@ -14,21 +14,29 @@ from orbweaver.workload.scenario import LatencySpec
 from orbweaver.workload.tables import columns_of, open_text, read_table, reading, table_in
 
 Latency = Callable[[NodeId, NodeId], int]
+Exact = Callable[[NodeId, NodeId], float]
+"""One-way time in milliseconds before it is rounded."""
 UNIT_MS = {"s": 1000.0, "ms": 1.0, "us": 0.001}
 
 
 def make_latency(spec: LatencySpec, labels: Sequence[str], rng: Random) -> Latency:
     """Build the latency model of a scenario. `labels` are the nodes' names in the workload."""
+    return make_latencies(spec, labels, rng)[0]
+
+
+def make_latencies(spec: LatencySpec, labels: Sequence[str], rng: Random) -> tuple[Latency, Exact]:
+    """Build the latency model of a scenario, and the same before rounding."""
     scale = UNIT_MS[spec.unit]
     if spec.model == "constant":
         delay = round(spec.ms)
-        return lambda sender, to: delay
+        return lambda sender, to: delay, lambda sender, to: spec.ms
     if spec.model == "uniform":
         low, high = round(spec.low_ms), round(spec.high_ms)
         if high < low:
             raise UsageError(f"latency: high_ms {high} is below low_ms {low}; raise it to {low}")
         width = high - low + 1
-        return lambda sender, to: low + below(rng, width)
+        middle = (low + high) / 2  # measuring must not take draws from the messages
+        return lambda sender, to: low + below(rng, width), lambda sender, to: middle
     if not spec.file:
         raise UsageError(f"latency model '{spec.model}' needs a file; set latency.file")
     if spec.model == "matrix":
@@ -96,7 +104,9 @@ def _filled(rows: list[list[float]]) -> list[list[float]]:
     return rows
 
 
-def _from_matrix(rows: list[list[float]], scale: float, nodes: int, rng: Random) -> Latency:
+def _from_matrix(
+    rows: list[list[float]], scale: float, nodes: int, rng: Random
+) -> tuple[Latency, Exact]:
     """Give every node a random place in the matrix; places are used as evenly as possible."""
     delays = [[max(1, round(cell * scale)) for cell in row] for row in rows]
     size = len(rows)
@@ -107,7 +117,10 @@ def _from_matrix(rows: list[list[float]], scale: float, nodes: int, rng: Random)
             j = below(rng, i + 1)
             block[i], block[j] = block[j], block[i]
         order.extend(block)
-    return lambda sender, to: delays[order[sender]][order[to]]
+    return (
+        lambda sender, to: delays[order[sender]][order[to]],
+        lambda sender, to: rows[order[sender]][order[to]] * scale,
+    )
 
 
 def read_coordinates(path: Path) -> dict[str, tuple[float, ...]]:
@@ -129,9 +142,12 @@ def read_coordinates(path: Path) -> dict[str, tuple[float, ...]]:
 
 def _from_coordinates(
     points: dict[str, tuple[float, ...]], scale: float, labels: Sequence[str]
-) -> Latency:
+) -> tuple[Latency, Exact]:
     missing = [label for label in labels if label not in points]
     if missing:
         raise UsageError(f"{len(missing)} nodes have no coordinates, for example '{missing[0]}'")
     places = [points[label] for label in labels]
-    return lambda sender, to: round(math.dist(places[sender], places[to]) * scale)
+    return (
+        lambda sender, to: round(math.dist(places[sender], places[to]) * scale),
+        lambda sender, to: math.dist(places[sender], places[to]) * scale,
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, Message
-from orbweaver.core.overlay import Overlay, Timer
+from orbweaver.core.overlay import Overlay, Timer, check_kept
 
 if TYPE_CHECKING:
     from orbweaver.sim.world import World
@@ -18,7 +18,7 @@ class SimNode:
     anew for each life of the node."""
 
     __slots__ = ("_bytes", "_count", "_engine", "_serial", "_timers", "_world", "interest",
-                 "life", "me", "overlay", "receive_here", "wanted")  # fmt: skip
+                 "kept", "life", "me", "overlay", "receive_here", "wanted")  # fmt: skip
 
     def __init__(self, world: World, me: NodeId) -> None:
         self._world = world
@@ -30,6 +30,8 @@ class SimNode:
         self.me = me
         self.overlay: Overlay | None = None
         self.life = 0
+        self.kept = b""
+        """What its overlay keeps for the node's next life."""
         self.wanted: dict[Topic, None] = {}
         """The topics to which the node subscribes, now or when it comes back."""
         self.interest: dict[Topic, None] = {}
@@ -87,6 +89,14 @@ class SimNode:
 
     def link_down(self, peer: NodeId) -> None:
         self._world.recorder.link(self._engine.now, self.me, peer, "down")
+
+    def round_trip_ms(self, peer: NodeId) -> float:
+        exact_ms = self._world.exact_ms
+        return exact_ms(self.me, peer) + exact_ms(peer, self.me)
+
+    def keep(self, blob: bytes) -> None:
+        check_kept(blob)
+        self.kept = blob
 
     # -- events of the engine
 

@@ -14,15 +14,15 @@ import msgspec
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.identifiers import places_of_run
-from orbweaver.core.ids import Topic
+from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Overlay
 from orbweaver.core.params import Params, build, differing
-from orbweaver.core.seeds import generator
+from orbweaver.core.seeds import generator, pick
 from orbweaver.core.topics import TopicTable
 from orbweaver.records import Recorder, Records
 from orbweaver.sim.collector import calm_collector
 from orbweaver.sim.faults import Faults, any_faults
-from orbweaver.sim.latency import make_latency
+from orbweaver.sim.latency import make_latencies
 from orbweaver.sim.node import SimNode
 from orbweaver.sim.world import World
 from orbweaver.workload.churn import Change, load_churn, on_off, with_crowd
@@ -80,12 +80,14 @@ class Simulation:
         if any_faults(scenario.faults):
             faults = Faults(scenario.faults, self.workload.nodes, self._chance("faults"))
         course = scenario.course()
+        latency, exact_ms = make_latencies(scenario.latency, labels, self._chance("latency"))
+        self._publishers = self._draw_publishers()
         self.world = World(
             self.workload.nodes,
             overlay,
             params,
             topics=topics,
-            latency=make_latency(scenario.latency, labels, self._chance("latency")),
+            latency=latency,
             recorder=Recorder(rows=scenario.run.records == "rows"),
             node_seed=lambda node, life: node_seed(course, seed, node, life),
             contacts=scenario.run.contacts,
@@ -93,6 +95,8 @@ class Simulation:
             faults=faults,
             measure_bytes=scenario.run.measure_bytes,
             places=places_of_run(seed),
+            exact_ms=exact_ms,
+            publisher_of=self._publishers.get,
         )
         self._interest_chance = self._chance("new interests")
         self._publish_chance = self._chance("publish")
@@ -178,8 +182,23 @@ class Simulation:
         draws = (rng.random() * cumulative[-1] for _ in range(spec.events))
         return [topics[min(bisect_right(cumulative, x), len(topics) - 1)] for x in draws]
 
+    def _draw_publishers(self) -> dict[Topic, NodeId]:
+        """Draw one publisher for each topic among its subscribers, if the scenario says so."""
+        if self.scenario.publish.by != "publisher":
+            return {}
+        subscribers: dict[Topic, list[NodeId]] = {}
+        for number, topics in enumerate(self.workload.subscriptions.of_node):
+            for topic in topics:
+                subscribers.setdefault(topic, []).append(NodeId(number))
+        rng = self._chance("publishers")
+        of_topic = self.workload.subscriptions.topics
+        return {topic: pick(rng, subscribers[topic]) for topic in of_topic if topic in subscribers}
+
     def _publish(self, topic: Topic, payload: bytes) -> None:
-        """Publish at a random node among the nodes that may publish, if one of them is up."""
+        """Publish at a node that may publish on the topic, if one of them is up."""
+        if self._publishers:
+            self.world.publish(self.world.nodes[self._publishers[topic]], topic, payload)
+            return
         oracle = self.world.oracle
         if self.scenario.publish.by == "anyone":
             found = oracle.any_peer((), self._publish_chance)

@@ -18,7 +18,7 @@ from orbweaver.core.topics import TopicTable
 from orbweaver.records import Recorder
 from orbweaver.sim.engine import Engine
 from orbweaver.sim.faults import Faults
-from orbweaver.sim.latency import Latency
+from orbweaver.sim.latency import Exact, Latency
 from orbweaver.sim.node import SimNode
 from orbweaver.sim.oracle import Oracle
 
@@ -39,9 +39,12 @@ class World:
         faults: Faults | None = None,
         measure_bytes: bool = True,
         places: Places[NodeId] = PLACE_OF_NODE,
+        exact_ms: Exact | None = None,
+        publisher_of: Callable[[Topic], NodeId | None] = lambda topic: None,
     ) -> None:
         """Make a world of `size` nodes, all down. `node_seed` gives the seed of a node's n-th life
-        (from 1), `places` where nodes stand on the circle of identifiers."""
+        (from 1), `places` where nodes stand on the circle of identifiers, `exact_ms` the latency
+        before rounding."""
         self.engine = Engine()
         self.recorder = recorder
         self.topics = topics
@@ -49,6 +52,8 @@ class World:
         self._overlay = overlay
         self._params = params
         self.latency = latency
+        self.exact_ms: Exact = exact_ms or latency
+        self._publisher_of = publisher_of
         self.faults = faults
         self.places = places
         self._node_seed = node_seed
@@ -128,7 +133,16 @@ class World:
         """Make the overlay object of a new life and subscribe it to the node's topics."""
         node.life += 1
         chance = Random(self._node_seed(node.me, node.life))
-        context = Context(node.me, node, chance, self.topics, self.oracle, self.places)
+        context = Context(
+            node.me,
+            node,
+            chance,
+            self.topics,
+            self.oracle,
+            self.places,
+            self._publisher_of,
+            node.kept,
+        )
         overlay = self._overlay(context, self._params)
         node.begin(overlay)
         for topic in node.wanted:

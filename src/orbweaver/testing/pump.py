@@ -12,7 +12,7 @@ from random import Random
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, Codec, Event, Message
-from orbweaver.core.overlay import Context, Overlay, Timer
+from orbweaver.core.overlay import Context, Overlay, Timer, check_kept
 from orbweaver.core.params import Params
 from orbweaver.core.seeds import generator, sample
 from orbweaver.core.topics import TopicTable
@@ -31,7 +31,9 @@ class PumpNode:
         self.codec = Codec(pump.overlay.messages, self.topics)
         self.interest: dict[Topic, None] = {}
         self.linked: dict[NodeId, None] = {}
-        self.overlay = pump.overlay(Context(me, self, rng, self.topics), pump.params)
+        kept = pump.kept.get(me, b"")
+        context = Context(me, self, rng, self.topics, kept=kept)
+        self.overlay = pump.overlay(context, pump.params)
 
     def now(self) -> int:
         return self._pump.now
@@ -62,6 +64,13 @@ class PumpNode:
         assert peer in self.linked, f"{self._me} drops a link to {peer} that was not up"
         del self.linked[peer]
 
+    def round_trip_ms(self, peer: NodeId) -> float:
+        return 2.0 * STEP_MS
+
+    def keep(self, blob: bytes) -> None:
+        check_kept(blob)
+        self._pump.kept[self._me] = blob
+
 
 class Pump:
     """A `Cluster` on this host."""
@@ -72,6 +81,8 @@ class Pump:
         self.now = 0
         self.deliveries: list[tuple[NodeId, Event]] = []
         self.noise: list[tuple[NodeId, Event]] = []
+        self.kept: dict[NodeId, bytes] = {}
+        """What overlays keep for the next lives of their nodes."""
         self._nodes: dict[NodeId, PumpNode] = {}
         self._post: list[tuple[NodeId, NodeId, bytes]] = []
         self._loss = 0.0

@@ -145,8 +145,9 @@ class PublishSpec(Spec, frozen=True):
     every_ms: Annotated[int, Meta(ge=1)] = 10
     """Time from one publication to the next."""
     payload_bytes: Annotated[int, Meta(ge=0, le=1 << 20)] = 100
-    by: Literal["subscriber", "anyone"] = "subscriber"
-    """Which nodes may publish; the publisher is drawn anew for each event."""
+    by: Literal["subscriber", "anyone", "publisher"] = "subscriber"
+    """Which nodes may publish. "publisher" is one subscriber for each topic, drawn once and known
+    to the overlay; with the others the publisher is drawn anew for each event."""
     events: Annotated[int, Meta(ge=0, le=100_000_000)] = 0
     """Number of events on topics drawn by their rates, in place of rounds over all topics."""
     rates: str = "uniform"
