@@ -49,38 +49,38 @@ class Hello(Control, frozen=True, tag="hello"):
 
 
 class Proof(Control, frozen=True, tag="proof"):
-    """Proves that the sender has the key of its card."""
+    """A `Proof` shows that the sender has the key of its card."""
 
     signature: bytes
     """The receiver's nonce and both ids, signed with the sender's key."""
 
 
 class Refused(Control, frozen=True, tag="refused"):
-    """Tells why the sender closes the connection."""
+    """A `Refused` tells why the sender closes the connection."""
 
     reason: str
 
 
 class Bye(Control, frozen=True, tag="bye"):
-    """Tells that the sender is well and sends nothing more on this connection."""
+    """A `Bye` tells that the sender is well and sends nothing more on this connection."""
 
 
 class Ping(Control, frozen=True, tag="ping"):
-    """Asks for a `Pong`, as a sign of life."""
+    """A `Ping` asks for a `Pong`, as a sign of life."""
 
 
 class Pong(Control, frozen=True, tag="pong"):
-    """Answers a `Ping`."""
+    """A `Pong` answers a `Ping`."""
 
 
 class Cards(Control, frozen=True, tag="cards"):
-    """Tells where the nodes are that the following messages name."""
+    """A `Cards` tells where the nodes are that the following messages name."""
 
     cards: tuple[Card, ...]
 
 
 class Seals(Control, frozen=True, tag="seals"):
-    """Brings the signatures of the events that follow."""
+    """A `Seals` brings the signatures of the events that follow."""
 
     seals: tuple[bytes, ...]
 
@@ -90,15 +90,15 @@ EventId = tuple[NodeId, int, Topic, int]
 
 
 class Declined(Control, frozen=True, tag="declined"):
-    """Tells a publisher which of its events the sender does not accept, and why. Only the
-    publisher is told, since no other peer can mend the cause."""
+    """A `Declined` tells a publisher which of its events the sender does not accept, and why.
+    Only the publisher is told, since no other peer can mend the cause."""
 
     reason: str
     events: tuple[EventId, ...]
 
 
 class Position(msgspec.Struct, frozen=True, array_like=True):
-    """Which events of one stream the sender has seen."""
+    """A `Position` tells which events of one stream the sender has seen."""
 
     publisher: NodeId
     epoch: int
@@ -107,7 +107,8 @@ class Position(msgspec.Struct, frozen=True, array_like=True):
 
 
 class WantedTopic(msgspec.Struct, frozen=True, array_like=True):
-    """Asks for the events of a topic that the receiver has and the sender has not."""
+    """A `WantedTopic` asks for the events of a topic that the receiver has and the sender has
+    not."""
 
     topic: Topic
     age_ms_max: int
@@ -118,7 +119,8 @@ class WantedTopic(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Sums(msgspec.Struct, frozen=True, array_like=True):
-    """Sums over what the sender's window holds of a topic, for the receiver to compare."""
+    """A `Sums` holds sums over what the sender's window has of a topic, for the receiver to
+    compare."""
 
     topic: Topic
     age_ms_max: int
@@ -128,7 +130,8 @@ class Sums(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Ask(Control, frozen=True, tag="ask"):
-    """Asks for topics with few streams at once; topics with many streams are compared first."""
+    """An `Ask` asks for topics with few streams at once. Topics with many streams are compared
+    first."""
 
     wanted: tuple[WantedTopic, ...]
     salt: int = 0
@@ -144,14 +147,15 @@ class Differing(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Differ(Control, frozen=True, tag="differ"):
-    """Answers sums: tells in which ranges the sender's window differs from the receiver's."""
+    """A `Differ` answers sums: it tells in which ranges the two windows differ."""
 
     salt: int
     topics: tuple[Differing, ...]
 
 
 class Answer(Control, frozen=True, tag="answer"):
-    """Answers an `Ask` with one event out of the window. The event's seal was sent before."""
+    """An `Answer` brings one event out of the window, in answer to an `Ask`. The event's seal was
+    sent before."""
 
     topic: Topic
     publisher: NodeId
@@ -164,16 +168,16 @@ class Answer(Control, frozen=True, tag="answer"):
 
 
 class Way(msgspec.Struct, frozen=True, array_like=True):
-    """Names the node to which the sender passes events on these topics. The node's card was sent
-    before."""
+    """A `Way` names the node to which the sender passes events on these topics. The node's card
+    was sent before."""
 
     node: NodeId
     topics: tuple[Topic, ...]
 
 
 class Elsewhere(Control, frozen=True, tag="elsewhere"):
-    """Answers an `Ask` about topics to which the sender does not subscribe: the named nodes are
-    nearer to a subscriber, or are subscribers."""
+    """An `Elsewhere` answers an `Ask` about topics to which the sender does not subscribe: the
+    named nodes are nearer to a subscriber, or are subscribers."""
 
     ways: tuple[Way, ...]
 
