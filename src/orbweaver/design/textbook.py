@@ -17,7 +17,7 @@ Found = tuple[int, int, int]
 NOTHING: Found = (0, 0, 0)
 
 
-class Overlay:
+class DesignState:
     """Nodes, the links among them so far, and what each further link would contribute."""
 
     def __init__(self, interests: Sequence[Collection[int]]) -> None:
@@ -77,21 +77,21 @@ class Overlay:
         return self.best(below, set(below))
 
 
-def gm(overlay: Overlay, rho: float) -> Found:
+def gm(overlay: DesignState, rho: float) -> Found:
     return overlay.best(overlay.nodes, overlay.nodes)
 
 
-def minmaxoda(overlay: Overlay, rho: float) -> Found:
+def minmaxoda(overlay: DesignState, rho: float) -> Found:
     keeping = overlay.keeping()
     return keeping if keeping[0] else overlay.raising()
 
 
-def lowoda(overlay: Overlay, rho: float) -> Found:
+def lowoda(overlay: DesignState, rho: float) -> Found:
     e1, e2 = overlay.raising(), overlay.keeping()
     return e1 if e1[0] > rho * e2[0] else e2
 
 
-CHOICES: dict[str, Callable[[Overlay, float], Found]] = {
+CHOICES: dict[str, Callable[[DesignState, float], Found]] = {
     "gm": gm,
     "minmaxoda": minmaxoda,
     "lowoda": lowoda,
@@ -102,7 +102,7 @@ def choose_links(
     interests: Sequence[Collection[int]], rule: Rule, given: Iterable[tuple[int, int]] = ()
 ) -> list[tuple[int, int]]:
     """Return the links to add to the given ones, in the order in which they are chosen."""
-    overlay = Overlay(interests)
+    overlay = DesignState(interests)
     for u, v in given:
         overlay.add(u, v)
     chosen: list[tuple[int, int]] = []

@@ -18,7 +18,7 @@ import msgspec
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.seeds import sample
-from orbweaver.net.swarm.messages import MemberPlan, MemberReport, Ready, decode_said, encode
+from orbweaver.net.swarm.messages import MemberPlan, MemberReady, MemberReport, decode_said, encode
 
 CONTACTS = 3
 """How many members a new one joins through."""
@@ -37,7 +37,7 @@ class Child:
         self.number = number
         self.process = process
         self.log = log
-        self.ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
+        self.ready: asyncio.Future[MemberReady] = asyncio.get_running_loop().create_future()
 
     def tell(self, words: bytes) -> None:
         assert self.process.stdin is not None
@@ -71,12 +71,12 @@ class Children:
         self.all: list[Child] = []
         self.leaving = False
 
-    async def start(self, plans: Sequence[MemberPlan], at_once: int) -> list[Ready]:
+    async def start(self, plans: Sequence[MemberPlan], at_once: int) -> list[MemberReady]:
         """Start all members: the first one alone, then `at_once` at a time."""
         addresses = [(await self._start_one(0, plans[0], [])).address]
         turns = asyncio.Semaphore(at_once)
 
-        async def one(number: int, plan: MemberPlan) -> Ready:
+        async def one(number: int, plan: MemberPlan) -> MemberReady:
             async with turns:
                 ready = await self._start_one(number, plan, addresses)
                 addresses.append(ready.address)
@@ -124,7 +124,7 @@ class Children:
 
     # -- inside
 
-    async def _start_one(self, number: int, plan: MemberPlan, addresses: list[str]) -> Ready:
+    async def _start_one(self, number: int, plan: MemberPlan, addresses: list[str]) -> MemberReady:
         join = sample(self._chance, addresses, min(CONTACTS, len(addresses)))
         plan = msgspec.structs.replace(plan, settings=plan.settings | {"join": list(join)})
         log = self._logs / f"node-{number:03}.log"

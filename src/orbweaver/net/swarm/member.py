@@ -23,7 +23,15 @@ from orbweaver.net.seen import Seen
 from orbweaver.net.settings import make_settings
 from orbweaver.net.subscription import Subscription
 from orbweaver.net.swarm.latencies import bar_of
-from orbweaver.net.swarm.messages import GO, HUSH, REPORT_S, MemberPlan, MemberReport, Ready, encode
+from orbweaver.net.swarm.messages import (
+    GO,
+    HUSH,
+    REPORT_S,
+    MemberPlan,
+    MemberReady,
+    MemberReport,
+    encode,
+)
 
 LEAVE_S = 5.0
 """Seconds that a member may take to leave, before its process ends."""
@@ -96,7 +104,7 @@ async def live(overlay: type[Overlay], plan: MemberPlan) -> None:
         tasks = [
             asyncio.create_task(member.read(await node.subscribe(topic))) for topic in plan.topics
         ]
-        say(Ready(node.id, node.address, node.admin_address))
+        say(MemberReady(node.id, node.address, node.admin_address))
         tasks.append(asyncio.create_task(member.report()))
         if plan.topics and plan.rate:
             tasks.append(asyncio.create_task(member.publish()))
@@ -132,7 +140,7 @@ def _listen(loop: asyncio.AbstractEventLoop, commands: asyncio.Queue[bytes]) -> 
     os._exit(1)
 
 
-def say(message: Ready | MemberReport) -> None:
+def say(message: MemberReady | MemberReport) -> None:
     with contextlib.suppress(BrokenPipeError):  # the swarm has gone; the end of stdin comes next
         sys.stdout.buffer.write(encode(message) + b"\n")
         sys.stdout.buffer.flush()

@@ -31,7 +31,7 @@ class MemberPlan(msgspec.Struct, frozen=True):
     """Whether to use uvloop if it is installed."""
 
 
-class Ready(msgspec.Struct, frozen=True, tag="ready"):
+class MemberReady(msgspec.Struct, frozen=True, tag="ready"):
     """A member runs, at these addresses."""
 
     id: str
@@ -60,4 +60,4 @@ class MemberReport(msgspec.Struct, frozen=True, tag="report", kw_only=True):
 
 encode = msgspec.json.Encoder().encode
 decode_plan = msgspec.json.Decoder(MemberPlan).decode
-decode_said = msgspec.json.Decoder(Ready | MemberReport).decode
+decode_said = msgspec.json.Decoder(MemberReady | MemberReport).decode

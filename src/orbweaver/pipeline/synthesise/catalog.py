@@ -27,7 +27,7 @@ class Model(Protocol):
     def draw(self, rows: Ints) -> Ragged: ...
 
 
-class Plan(msgspec.Struct, frozen=True):
+class SynthesisPlan(msgspec.Struct, frozen=True):
     """All that decides the subscriptions, but the seed. What a model does not use is None."""
 
     model: str
@@ -89,7 +89,7 @@ _RANGES: dict[str, tuple[float, float]] = {
 }  # fmt: skip
 
 
-def make_plan(model: str, given: dict[str, Any]) -> Plan:
+def make_plan(model: str, given: dict[str, Any]) -> SynthesisPlan:
     """The paper's settings, with what is `given` (None means not given) in their place."""
     name, colon, _ = model.partition(":")
     if name not in DEFAULTS:
@@ -109,10 +109,10 @@ def make_plan(model: str, given: dict[str, Any]) -> Plan:
             raise UsageError(f"{_option(setting)} {value} should be from {low:g} to {high:g}")
         settings[setting] = value
     settings.setdefault("topics", settings["nodes"])
-    return Plan(model=model, **settings)
+    return SynthesisPlan(model=model, **settings)
 
 
-def build(plan: Plan, seed: int) -> Model:
+def build(plan: SynthesisPlan, seed: int) -> Model:
     """The model of a plan; `UsageError` if its settings do not go together."""
     name = plan.model.partition(":")[0]
     if name in ("spatial", "hierarchical"):

@@ -18,7 +18,7 @@ from orbweaver.pipeline.dataset import (
 )
 from orbweaver.pipeline.progress import job_progress
 from orbweaver.pipeline.synthesise import stage
-from orbweaver.pipeline.synthesise.catalog import Model, Plan, build
+from orbweaver.pipeline.synthesise.catalog import Model, SynthesisPlan, build
 from orbweaver.pipeline.synthesise.traffic import OnOff, Rates, parse_churn
 
 TABLES = ("subscriptions", "rates", "churn")
@@ -27,7 +27,7 @@ TABLES = ("subscriptions", "rates", "churn")
 class Recipe(msgspec.Struct, frozen=True):
     """All that decides the tables; it is kept with them, in `dataset.json`."""
 
-    plan: Plan
+    plan: SynthesisPlan
     seed: int = 0
     rates: str = "uniform"
     churn: str | None = None
