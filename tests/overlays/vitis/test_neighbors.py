@@ -10,9 +10,9 @@ import pytest
 from orbweaver.core.identifiers import PLACE_OF_NODE
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.gossip.similarity import overlap, weighted
 from orbweaver.gossip.smallworld import SmallWorld
 from orbweaver.overlays.vitis.neighbors import FriendsAndRing
-from orbweaver.overlays.vitis.utility import overlap, weighted
 from tests.gossip.fake_outbox import own_interest
 from tests.overlays.vitis.vitis_node import TABLE, ahead, entries, entry
 

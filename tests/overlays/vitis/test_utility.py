@@ -12,9 +12,9 @@ from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Event
 from orbweaver.gossip.messages import Notice, Pulled
+from orbweaver.gossip.rates import HALVED_AFTER, TOPICS_MAX, SeenRates, make_rates
+from orbweaver.gossip.similarity import overlap, weighted
 from orbweaver.overlays.vitis import Vitis
-from orbweaver.overlays.vitis.rates import HALVED_AFTER, TOPICS_MAX, SeenRates, make_rates
-from orbweaver.overlays.vitis.utility import overlap, weighted
 from tests.overlays.vitis.vitis_node import TABLE, node
 
 

@@ -9,9 +9,9 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.topics import Interest, TopicTable
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.interest import OwnInterest
+from orbweaver.gossip.similarity import overlap, weighted
 from orbweaver.gossip.smallworld import SmallWorld
 from orbweaver.overlays.vitis.table import Choice
-from orbweaver.overlays.vitis.utility import overlap, weighted
 
 
 class FriendsAndRing(Choice):

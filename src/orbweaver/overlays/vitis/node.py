@@ -27,13 +27,13 @@ from orbweaver.gossip.messages import (
 )
 from orbweaver.gossip.newscast import Newscast
 from orbweaver.gossip.notices import NoticeAndPull
+from orbweaver.gossip.rates import SeenRates, make_rates
 from orbweaver.gossip.relays import Relays
 from orbweaver.gossip.router import Router
 from orbweaver.gossip.smallworld import SmallWorld
 from orbweaver.overlays.vitis.gateways import Gateways
 from orbweaver.overlays.vitis.messages import Goodbye, Profile
 from orbweaver.overlays.vitis.neighbors import FriendsAndRing
-from orbweaver.overlays.vitis.rates import SeenRates, make_rates
 from orbweaver.overlays.vitis.table import Change, Peer, RoutingTable, TableParams
 
 

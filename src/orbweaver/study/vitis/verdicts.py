@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from orbweaver.core.topics import TopicTable
+from orbweaver.gossip.similarity import overlap
 from orbweaver.metrics.averages import mean
-from orbweaver.overlays.vitis.utility import overlap
 from orbweaver.study.claims import ADDED_LATER, Series, Verdict, listed, slope, trend, within
 from orbweaver.study.paper import BySeries, Claim
 from orbweaver.study.vitis.experiments import FRIENDS_MAX, PATTERNS, TABLE

@@ -1,4 +1,4 @@
-"""Rates of publication, for the utility of friends (equation 1)."""
+"""Rates of publication, by which the similarity of interests is weighted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The utility of another node as a friend (equation 1)."""
+"""How alike two interests are: the utility of a friend in Vitis (equation 1), `sim` in Magnet (2.1)."""
 
 from __future__ import annotations
 
