@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from orbweaver.core.identifiers import SPACE
 from orbweaver.core.ids import NodeId
+from orbweaver.gossip.router import Router
 
 Ahead = tuple[int, NodeId]
 """How far ahead of this node another one is, clockwise, and its id."""
@@ -42,3 +43,75 @@ class Ring:
         self.predecessors = tuple(nodes[-size:][::-1])
         self.open = [(0, order[size - 1][0]), (order[-size][0] + 1, SPACE)]
         return order[size:-size]
+
+
+class KeptRing:
+    """A ring that follows the nodes that are known as they come, go and move.
+
+    It answers what Chord asks of a node: which known nodes are next to this one, which stand
+    around a given place (the answer to `Ask`, by which a ring closes and stays closed), and whether
+    a node that others tell of would be a neighbour on the ring. Of nodes with the same place, the
+    one that was put first comes first.
+    """
+
+    def __init__(self, me: NodeId, place: int, size: int, clockwise: bool = False) -> None:
+        """`size` is L, the number of successors and of predecessors."""
+        self._me = me
+        self.places: dict[NodeId, int] = {me: place}
+        self.router = Router(me, self.places, clockwise)
+        self._ring = Ring(size)
+        self.changes = 0
+        """How often the neighbours on the ring have changed."""
+
+    @property
+    def here(self) -> int:
+        return self.places[self._me]
+
+    @property
+    def successors(self) -> tuple[NodeId, ...]:
+        return self._ring.successors
+
+    @property
+    def predecessors(self) -> tuple[NodeId, ...]:
+        return self._ring.predecessors
+
+    @property
+    def nodes(self) -> tuple[NodeId, ...]:
+        return self._ring.nodes
+
+    def put(self, node: NodeId, place: int) -> None:
+        """Note that a node is known, or that it has moved. This node itself can move too."""
+        known = self.places.get(node)
+        if known == place:
+            return
+        if known is not None:
+            self.router.remove(node)
+        self.places[node] = place
+        self.router.add(node)
+        self._choose()
+
+    def drop(self, node: NodeId) -> None:
+        if node in self.places:
+            self.router.remove(node)
+            del self.places[node]
+            self._choose()
+
+    def improves(self, place: int) -> bool:
+        """Return whether a node at a place would be chosen over one that was chosen."""
+        ahead = (place - self.here) % SPACE
+        return any(start <= ahead < end for start, end in self._ring.open)
+
+    def around(self, place: int, count: int) -> list[NodeId]:
+        """Return up to `count` known nodes on either side of a place, with this one."""
+        return self.router.around(place, count)
+
+    def after(self, node: NodeId) -> int:
+        """Return the place of the next known node after one, clockwise."""
+        return self.places[self.router.after(node)]
+
+    def _choose(self) -> None:
+        here, places = self.here, self.places
+        before = self._ring.nodes
+        order = [((places[node] - here) % SPACE, node) for node in self.router.others()]
+        self._ring.choose(order)
+        self.changes += before != self._ring.nodes

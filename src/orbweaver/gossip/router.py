@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from orbweaver.core.identifiers import SPACE, Places
 from orbweaver.core.ids import NodeId
@@ -16,7 +16,9 @@ class Router:
     than this node: in either direction, or clockwise only, to the last one before the place.
     """
 
-    def __init__(self, me: NodeId, places: Places[NodeId], clockwise: bool = False) -> None:
+    def __init__(
+        self, me: NodeId, places: Mapping[NodeId, int], clockwise: bool = False
+    ) -> None:
         self._me = me
         self._place_of = places
         self._clockwise = clockwise
@@ -56,6 +58,23 @@ class Router:
         before = bisect_left(self._places, place) - 1
         found = dict.fromkeys((self._nodes[before], self._nodes[after]))
         return [one for one in found if one not in (node, self._me)]
+
+    def others(self) -> list[NodeId]:
+        """Return the neighbours in their order clockwise from this node."""
+        at = self._nodes.index(self._me)
+        return self._nodes[at + 1 :] + self._nodes[:at]
+
+    def after(self, node: NodeId) -> NodeId:
+        """Return the next one after a node, clockwise, which may be this node."""
+        return self._nodes[(self._nodes.index(node) + 1) % len(self._nodes)]
+
+    def around(self, place: int, count: int) -> list[NodeId]:
+        """Return up to `count` nodes on either side of a place, of all, with this one."""
+        nodes = self._nodes
+        if len(nodes) <= 2 * count:
+            return list(nodes)
+        at = bisect_left(self._places, place)
+        return [nodes[i % len(nodes)] for i in range(at - count, at + count)]
 
 
 def lookup(

@@ -1,4 +1,4 @@
-"""How alike two interests are: the utility of a friend in Vitis (equation 1), `sim` in Magnet (2.1)."""
+"""How alike two interests are: the utility in Vitis (equation 1), `sim` in Magnet (Sec. 2.1)."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from importlib import import_module
 
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.core.overlay import Overlay
+from orbweaver.overlays.magnet import Magnet, MagnetStrawman
 from orbweaver.overlays.spidercast import SpiderCast
 from orbweaver.overlays.spidercast.baselines import RandomLinks, Similarity
 from orbweaver.overlays.spidercast.ring_per_topic import RingPerTopic
@@ -15,7 +16,9 @@ from orbweaver.overlays.vitis.rvr import Rvr
 
 OVERLAYS: dict[str, type[Overlay]] = {
     overlay.name: overlay
-    for overlay in (SpiderCast, Vitis, Rvr, Opt, Similarity, RandomLinks, RingPerTopic)
+    for overlay in (
+        SpiderCast, Vitis, Rvr, Opt, Magnet, MagnetStrawman, Similarity, RandomLinks, RingPerTopic
+    )
 }
 
 

@@ -1,0 +1,300 @@
+"""Finding fingers: random walks for the skewed ring (OSCAR), lookups for the control ring."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from weakref import WeakKeyDictionary
+
+from orbweaver.core.errors import UsageError
+from orbweaver.core.identifiers import SPACE
+from orbweaver.core.ids import NodeId
+from orbweaver.core.overlay import Context, Directory
+from orbweaver.core.seeds import below, pick
+from orbweaver.core.topics import Interest
+from orbweaver.gossip.newscast import Newscast
+from orbweaver.gossip.oscar import Medians, draw_finger, halves
+from orbweaver.overlays.magnet.messages import Find, Found, RingDescriptor, Walk, Walked
+from orbweaver.overlays.magnet.params import MagnetParams
+from orbweaver.overlays.magnet.table import Table
+
+HOPS_MAX = 64
+"""Most steps of a walk or a lookup that a node takes part in."""
+WALK_MS = 2000
+"""Milliseconds after which the walks of a level that have not come back are given up."""
+
+
+class AllPlaces:
+    """The places of all nodes of one simulation: the oracle behind `medians=exact`."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+        self.places: dict[NodeId, int] = {}
+        self._order: list[NodeId] = []
+        self._sorted: list[int] = []
+        self._made_ms = -1
+
+    def others(self, me: NodeId, now: int) -> list[NodeId]:
+        """Return the other nodes that are up, in their order clockwise from one."""
+        if now >= self._made_ms + 1000 or self._made_ms < 0:
+            self._made_ms = now
+            up = self._directory.interest_of
+            self._order = sorted(
+                [node for node in self.places if up(node) is not None],
+                key=lambda node: (self.places[node], node),
+            )
+        here = (self.places[me], me)
+        places = self.places
+        low, high = 0, len(self._order)
+        while low < high:
+            middle = (low + high) // 2
+            node = self._order[middle]
+            if (places[node], node) < here:
+                low = middle + 1
+            else:
+                high = middle
+        order = self._order[low:] + self._order[:low]
+        return [node for node in order if node != me]
+
+
+_ORACLES: WeakKeyDictionary[Directory, AllPlaces] = WeakKeyDictionary()
+
+
+def places_of_all(context: Context) -> AllPlaces:
+    """Return the oracle of the simulation that a node is in."""
+    if context.directory is None:
+        raise UsageError(
+            "medians 'exact' ask an oracle, which only a simulation has; set medians=walks"
+        )
+    known = _ORACLES.get(context.directory)
+    if known is None:
+        known = _ORACLES[context.directory] = AllPlaces(context.directory)
+    return known
+
+
+class Fingers:
+    """The fingers of one node. `likeness` compares an interest with the node's own, where fingers
+    are biased."""
+
+    def __init__(
+        self,
+        context: Context,
+        params: MagnetParams,
+        table: Table,
+        newscast: Newscast,
+        likeness: Callable[[Interest], float],
+    ) -> None:
+        self._context = context
+        self._params = params
+        self._table = table
+        self._newscast = newscast
+        self._likeness = likeness
+        self._oracle = places_of_all(context) if params.medians == "exact" else None
+        self._medians: Medians[RingDescriptor] | None = None
+        self._ticket = 0
+        self._walking = 0
+        """Walks of this level that have not come back."""
+        self._until_ms = 0
+        self._due_ms = 0
+        self._asked: dict[NodeId, None] = {}
+        """Nodes that the oracle named, and that were asked to be fingers."""
+        self._draws: list[float] = []
+        """For each finger on the control ring a number that gives its length. Drawn once."""
+        self._finding: dict[int, None] = {}
+        """Places that are being looked up."""
+        self._find_due_ms = 0
+        self._turn = 0
+
+    def moved(self, place: int) -> None:
+        """This node stands at a place: the fingers that it has are no fingers there."""
+        if self._oracle is not None:
+            self._oracle.places[self._context.me] = place
+        self._medians = None
+        self._due_ms = 0
+
+    def step(self) -> None:
+        """Look for fingers where any are missing, and once a period for another one."""
+        now = self._context.outbox.now()
+        if self._medians is not None:
+            if now >= self._until_ms:
+                self._close(now)
+        elif now >= self._due_ms and self._table.skewed.nodes:
+            self._begin(now)
+        self._find(now)
+
+    # -- the skewed ring
+
+    def _begin(self, now: int) -> None:
+        fingers, params = self._table.fingers, self._params
+        moved = [f for f, place in fingers.items() if self._table.skewed.places[f] != place]
+        drop = moved or list(fingers)[:1] if len(fingers) >= params.fingers else moved
+        for node in drop:
+            del fingers[node]
+        self._due_ms = now + params.finger_ms * 3 // 4 + below(
+            self._context.rng, 1 + params.finger_ms // 2
+        )
+        if self._oracle is not None:
+            order = self._oracle.others(self._context.me, now)
+            partitions = halves(order)
+            self._asked = {}
+            for _ in range(4 * params.fingers):
+                if len(fingers) + len(self._asked) >= params.fingers:
+                    break
+                node = draw_finger(partitions, self._context.rng)
+                if node is not None and node not in fingers:
+                    self._asked[node] = None
+                    self._table.ask(node, skewed=True)
+            return
+        self._medians = Medians()
+        self._launch(now)
+
+    def retry(self, after_ms: int) -> None:
+        """Look again soon: fingers were lost."""
+        self._due_ms = min(self._due_ms, self._context.outbox.now() + after_ms)
+
+    def on_told(self, about: RingDescriptor) -> None:
+        """A node that was asked has answered: it is a finger if the oracle named it."""
+        if about.node in self._asked:
+            del self._asked[about.node]
+            if len(self._table.fingers) < self._params.fingers:
+                self._table.add_finger(about)
+
+    def _launch(self, now: int) -> None:
+        assert self._medians is not None
+        here, me = self._table.skewed.here, self._context.me
+        span = self._medians.span
+        before = here if span == SPACE else (here + span) % SPACE
+        starts = self._inside(here, before, me)
+        if not starts:
+            self._finish()
+            return
+        self._ticket += 1
+        self._walking = self._params.walks
+        self._until_ms = now + WALK_MS
+        for _ in range(self._params.walks):
+            walk = Walk(me, self._ticket, here, before, self._params.walk_hops)
+            self._context.outbox.send(pick(self._context.rng, starts), walk)
+
+    def on_walk(self, sender: NodeId, message: Walk) -> None:
+        """Pass a walk on to a random node of its range, or end it here."""
+        if message.hops > HOPS_MAX:
+            return
+        if message.hops > 1:
+            onward = self._inside(message.after, message.before, message.origin)
+            if onward:
+                walk = Walk(message.origin, message.ticket, message.after, message.before,
+                            message.hops - 1)  # fmt: skip
+                self._context.outbox.send(pick(self._context.rng, onward), walk)
+                return
+        self._context.outbox.send(
+            message.origin, Walked(message.ticket, self._table.descriptor())
+        )
+
+    def _inside(self, after: int, before: int, origin: NodeId) -> list[NodeId]:
+        """Return the nodes of a range to which a walk can go on from here."""
+        span = (before - after) % SPACE or SPACE
+        found = [
+            node
+            for node, place in self._table.skewed.places.items()
+            if 0 < (place - after) % SPACE < span and node not in (origin, self._context.me)
+        ]
+        for entry in self._newscast.sample()[0]:
+            assert isinstance(entry, RingDescriptor)
+            if 0 < (entry.place - after) % SPACE < span and entry.node != origin:
+                found.append(entry.node)
+        return found
+
+    def on_walked(self, sender: NodeId, message: Walked) -> None:
+        about = message.about
+        if self._medians is None or message.ticket != self._ticket or about.node != sender:
+            return
+        if not self._walking:
+            return
+        self._walking -= 1
+        self._medians.take((about.place - self._table.skewed.here) % SPACE, about)
+        if not self._walking:
+            self._close(self._context.outbox.now())
+
+    def _close(self, now: int) -> None:
+        """End a level of medians."""
+        assert self._medians is not None
+        if self._medians.close():
+            self._launch(now)
+        else:
+            self._finish()
+
+    def _finish(self) -> None:
+        assert self._medians is not None
+        partitions, self._medians = self._medians.partitions, None
+        fingers, size = self._table.fingers, self._params.fingers
+        likeness = None
+        if self._params.biased:
+            likeness = lambda about: self._likeness(about.interest)  # noqa: E731
+        for _ in range(4 * size):
+            if len(fingers) >= size:
+                break
+            about = draw_finger(partitions, self._context.rng, likeness)
+            if about is not None and about.node not in fingers:
+                self._table.add_finger(about)
+        if not partitions:
+            self.retry(5 * self._params.cycle_ms)
+
+    # -- the control ring
+
+    def _find(self, now: int) -> None:
+        """Look up one finger after the other: of a node that has all, one each period."""
+        fingers, count = self._table.control_fingers, self._params.control_fingers
+        ring = self._table.control
+        if now < self._find_due_ms or not ring.nodes or not count:
+            return
+        while len(self._draws) < count:
+            self._draws.append(self._context.rng.random())
+        turn = self._turn % count
+        self._turn += 1
+        full = len(fingers) >= min(count, len(self._table.peers))
+        self._find_due_ms = now + (self._params.finger_ms if full else self._params.cycle_ms)
+        if self._turn > 3 * count and not full:
+            self._find_due_ms = now + 10 * self._params.cycle_ms  # fewer nodes than fingers
+        place = (ring.here + self._length(turn)) % SPACE
+        self._finding[place] = None
+        if len(self._finding) > 2 * count:
+            del self._finding[next(iter(self._finding))]
+        self.on_find(self._context.me, Find(self._context.me, place, 0))
+
+    def _length(self, turn: int) -> int:
+        """Return the length of a finger, harmonic in the number of nodes, as in Symphony."""
+        size = math.log(max(2.0, self.nodes()))
+        return int(math.exp(size * (self._draws[turn] - 1.0)) * (SPACE - 1))
+
+    def nodes(self) -> float:
+        """Estimate the number of nodes from those next to this one on the control ring."""
+        ring = self._table.control
+        around = ring.nodes
+        if not around:
+            return 1.0
+        here, places = ring.here, ring.places
+        ahead = max(((places[n] - here) % SPACE for n in ring.successors), default=0)
+        behind = max(((here - places[n]) % SPACE for n in ring.predecessors), default=0)
+        if len(self._table.peers) <= len(around):
+            return len(around) + 1.0
+        return max(len(around) + 1.0, len(around) * SPACE / max(1, ahead + behind))
+
+    def on_find(self, sender: NodeId, message: Find) -> None:
+        hop = self._table.control.router.next_hop(message.place)
+        if hop is not None and message.hops < HOPS_MAX:
+            onward = Find(message.origin, message.place, message.hops + 1)
+            self._context.outbox.send(hop, onward)
+        elif message.origin != self._context.me:
+            found = Found(message.place, self._table.descriptor())
+            self._context.outbox.send(message.origin, found)
+
+    def on_found(self, sender: NodeId, message: Found) -> None:
+        if message.about.node != sender:
+            return
+        fingers, count = self._table.control_fingers, self._params.control_fingers
+        if message.place not in self._finding:
+            return
+        del self._finding[message.place]
+        while len(fingers) >= count and sender not in fingers:
+            del fingers[next(iter(fingers))]
+        self._table.add_control_finger(message.about, message.place)

@@ -1,0 +1,447 @@
+"""One node's side of Magnet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import ClassVar
+
+from orbweaver.core.ids import NodeId, Topic, check_topic
+from orbweaver.core.messages import Carrier, Event
+from orbweaver.core.overlay import Claims, Context, Overlay, Timer
+from orbweaver.core.seeds import below
+from orbweaver.core.topics import NOTHING, Interest
+from orbweaver.gossip.interest import OwnInterest
+from orbweaver.gossip.messages import News, NewsReply, Pull, Relay, Unrelay
+from orbweaver.gossip.newscast import Newscast
+from orbweaver.gossip.rates import SeenRates, make_rates
+from orbweaver.gossip.relays import Relays
+from orbweaver.gossip.similarity import overlap, weighted
+from orbweaver.overlays.magnet.events import Events
+from orbweaver.overlays.magnet.fingers import Fingers
+from orbweaver.overlays.magnet.identifier import bits_in_use, most_similar, place_beside
+from orbweaver.overlays.magnet.membership import Membership, hash_of
+from orbweaver.overlays.magnet.messages import (
+    MESSAGES,
+    Acquire,
+    Acquired,
+    Ask,
+    Beat,
+    Find,
+    Found,
+    Grow,
+    Have,
+    JoinTree,
+    LeaveTree,
+    Multicast,
+    Ping,
+    Publish,
+    Publishing,
+    Report,
+    RingDescriptor,
+    Sample,
+    Told,
+    Unlink,
+    View,
+    Walk,
+    Walked,
+)
+from orbweaver.overlays.magnet.params import MagnetParams
+from orbweaver.overlays.magnet.table import Table
+from orbweaver.overlays.magnet.trees import Trees
+
+GRANT_MS = 10_000
+"""Milliseconds for which a place that was given away counts as taken."""
+GRANTS_MAX = 64
+"""Most places given away that are remembered."""
+
+
+class Magnet(Overlay):
+    name: ClassVar[str] = "magnet"
+    summary: ClassVar[str] = "trees on a ring where nodes of similar interests stand together"
+    paper: ClassVar[str] = "Magnet, DEBS 2010"
+    Params = MagnetParams
+    params: MagnetParams
+    messages = (News[RingDescriptor], NewsReply[RingDescriptor], Relay, Unrelay, Pull, *MESSAGES)
+    TIMER = "cycle"
+    CLUSTERED: ClassVar[bool] = True
+    """Places are acquired by interest. The strawman keeps the hash."""
+
+    def __init__(self, context: Context, params: MagnetParams) -> None:
+        super().__init__(context, params)
+        self.interest = OwnInterest(context.me, context.topics)
+        self.rates = make_rates(params.rates, context.topics)
+        self.place = context.places[context.me]
+        self.placed = not self.CLUSTERED
+        self.about = RingDescriptor(context.me, NOTHING, 0, self.place)
+        self.newscast = Newscast(context, self, params.view_size)
+        self.table = Table(context, params, self, self.place, self.newscast, self.on_link)
+        self.fingers = Fingers(context, params, self.table, self.newscast, self.likeness)
+        control = self.table.control.router.next_hop
+        self.relays = Relays(context, control, params.relay_ms)
+        self.membership = Membership(context, params, self.relays)
+        self.events = Events(context, params, control, self.interest.subscribed)
+        self.trees = Trees(context, params, self.table, self.members, self.events.recent)
+        self.running = False
+        # Algorithm 1
+        self.due_ms: int | None = None
+        """When this node acquires its first identifier. None: it knows no other node yet."""
+        self.asked: NodeId | None = None
+        """The node that was asked for a place."""
+        self.asked_ms = 0
+        self.excluded: dict[NodeId, None] = {}
+        """Nodes that did not answer, or had no place to give."""
+        self.changes = 0
+        """Changes of interest since the last move."""
+        self.moved_ms = 0
+        self.moves = 0
+        self.granted: dict[int, int] = {}
+        """Place given away -> when."""
+
+    @classmethod
+    def claims(cls, params: MagnetParams) -> Claims:
+        return Claims(
+            noiseless=False,
+            topic_connected=False,
+            total_delivery=True,
+            degree_bound="ring_size * 4 + fingers + control_fingers links of its own; those of "
+            "others to it are not bounded",
+        )
+
+    def start(self, contacts: Sequence[NodeId]) -> None:
+        self.running = True
+        self.interest.start(self.context.outbox.now())
+        self.describe()
+        self.fingers.moved(self.place)
+        self.events.start()
+        self.moved_ms = self.context.outbox.now()
+        topics = list(self.interest.subscribed)
+        self.membership.subscribe(topics, self.sample())
+        self.trees.want(topics)
+        self.newscast.meet(contacts)
+        self.table.meet(contacts)
+        self.context.outbox.set_timer(self.TIMER, 1 + below(self.context.rng, self.params.cycle_ms))
+
+    def meet(self, contacts: Sequence[NodeId]) -> None:
+        self.newscast.meet(contacts)
+        self.table.meet(contacts)
+
+    def stop(self) -> None:
+        self.running = False
+        self.table.leave()
+        self.context.outbox.cancel_timer(self.TIMER)
+
+    def subscribe(self, topic: Topic) -> None:
+        self.interest.subscribe(topic, self.context.outbox.now())
+        self.interest_changed()
+
+    def unsubscribe(self, topic: Topic) -> None:
+        self.interest.unsubscribe(topic)
+        self.interest_changed()
+
+    def publish(self, topic: Topic, payload: bytes) -> Event:
+        event = self.events.publish(check_topic(topic), payload)
+        if self.trees.is_home(topic):
+            self.be_home_of(event)
+        return event
+
+    def wake(self, timer: Timer) -> None:
+        """Run one cycle."""
+        self.context.outbox.set_timer(self.TIMER, self.params.cycle_ms)
+        self.newscast.step()
+        self.table.step()
+        self.fingers.step()
+        self.relays.step()
+        self.membership.step()
+        self.acquire_identifier()
+        self.trees.step()
+        for event in self.events.step():
+            self.be_home_of(event)
+        if isinstance(self.rates, SeenRates):
+            self.rates.step()
+
+    def lost(self, peer: NodeId) -> None:
+        self.table.lost(peer)
+
+    def backlog(self) -> int:
+        return self.events.backlog()
+
+    def towards(self, topic: Topic) -> Collection[NodeId]:
+        return dict.fromkeys(self.trees.peers(topic))
+
+    def links(self) -> Collection[NodeId]:
+        return self.table.peers.keys()
+
+    def status(self) -> dict[str, int]:
+        table = sum(peer.chosen for peer in self.table.peers.values())
+        skewed = self.table.skewed
+        subscribed, branches = self.interest.subscribed, self.trees.branches
+        nearest = skewed.places[skewed.successors[0]] if skewed.successors else self.place
+        return {
+            "table": table,
+            "in_links": len(self.table.peers) - table,
+            "relay_of": sum(topic not in subscribed for topic in branches),
+            "home_of": sum(branch.rooted for branch in branches.values()),
+            "detached": sum(not self.trees.is_on(topic) for topic in subscribed),
+            "placed": int(self.placed),
+            "moves": self.moves,
+            "id_bits": bits_in_use(self.place, nearest),
+        }
+
+    # -- what is told of this node
+
+    def describe(self) -> None:
+        """Renew what other nodes are told of this one."""
+        told = self.interest.about
+        interest = self.subscribed() if self.params.biased else NOTHING
+        self.about = RingDescriptor(self.context.me, interest, told.version, self.place)
+
+    def subscribed(self) -> Interest:
+        """Return p.sub. Publishing does not count: it needs no place in the tree."""
+        return self.context.topics.interest(self.interest.subscribed)
+
+    def sample(self) -> Sample:
+        """Return what the membership service tells of this node."""
+        topics = self.subscribed()
+        hashes: tuple[int, ...] = ()
+        if self.params.hashed:
+            hashes = tuple(sorted(map(hash_of, topics.topics)))
+        rates: tuple[tuple[Topic, float], ...] = ()
+        if isinstance(self.rates, SeenRates):
+            rates = tuple([(t, self.rates[t]) for t in topics.topics if t in self.rates])
+        return Sample(
+            self.context.me, NOTHING if hashes else topics, hashes, rates,
+            self.place, self.placed, self.interest.about.version,
+        )  # fmt: skip
+
+    def interest_changed(self) -> None:
+        if not self.running:
+            return
+        self.changes += 1
+        self.interest.renew()
+        self.describe()
+        if self.params.biased:
+            self.table.changed_interest()
+        topics = list(self.interest.subscribed)
+        self.membership.subscribe(topics, self.sample())
+        self.trees.want(topics)
+
+    def on_link(self, peer: NodeId, linked: bool) -> None:
+        """Called when a link comes or goes."""
+        if linked:
+            self.relays.reroute()
+            self.trees.reroute()
+        else:
+            self.relays.lost(peer)
+            self.trees.lost(peer)
+            if len(self.table.fingers) < self.params.fingers:
+                self.fingers.retry(2 * self.params.cycle_ms)
+
+    # -- identifiers (Algorithm 1)
+
+    def acquire_identifier(self) -> None:
+        """Take a place on the skewed ring: once at first, and again after enough changes of
+        interest, at most so often."""
+        if not self.CLUSTERED:
+            return
+        now, params = self.context.outbox.now(), self.params
+        if self.asked is not None:
+            if now - self.asked_ms < 2 * params.cycle_ms:
+                return
+            self.excluded[self.asked] = None  # it failed; start again without it
+            self.asked = None
+        elif self.placed:
+            self.avoid_same_place()
+            if self.changes < params.rejoin_changes or now - self.moved_ms < params.rejoin_ms:
+                return
+            self.excluded = {}
+        view = self.membership.view()
+        if not self.placed and not self.excluded and not self.is_my_turn(view, now):
+            return
+        candidates = [one for one in view.values() if one.placed]
+        best = most_similar(candidates, self.similarity, self.context.rng, self.excluded)
+        if best is not None:
+            self.asked, self.asked_ms = best.node, now
+            self.context.outbox.send(best.node, Acquire())
+        elif self.placed:
+            self.changes = 0  # stay
+        else:
+            self.move_to(self.context.places[self.context.me])
+
+    def is_my_turn(self, view: dict[NodeId, Sample], now: int) -> bool:
+        """Whether a node without an identifier is to acquire one now.
+
+        In the paper one node joins after the other, and finds those that came before. Many that
+        start together would all find an empty view, or move to where others just left. So they
+        take turns, in numbers that double: the last half at the end, one node at the beginning.
+        One that comes later, when most nodes have their place, need not wait.
+        """
+        if self.due_ms is None:
+            if not self.table.peers:
+                return False
+            doublings = math.log2(self.fingers.nodes()) + math.log2(
+                max(1e-9, self.context.rng.random())
+            )
+            first = 3 * self.params.round_ms  # for samples to come round
+            self.due_ms = now + first + int(self.params.growth_ms * max(0.0, doublings))
+        if now >= self.due_ms:
+            return True
+        return bool(view) and 2 * sum(one.placed for one in view.values()) > len(view)
+
+    def on_acquire(self, sender: NodeId, message: Acquire) -> None:
+        """Give the sender the place halfway to this node's successor (line 3)."""
+        now = self.context.outbox.now()
+        skewed = self.table.skewed
+        for place in [p for p, at in self.granted.items() if now - at > GRANT_MS]:
+            del self.granted[place]
+        here = skewed.here
+        ahead = [skewed.places[node] for node in skewed.successors if node != sender]
+        behind = [skewed.places[node] for node in skewed.predecessors if node != sender]
+        # A node that was given a place a moment ago may not have arrived.
+        reach = max((self.ahead(p) for p in ahead), default=1 << 64)
+        near = [p for p in self.granted if self.ahead(p) <= reach]
+        ahead = sorted({*ahead, *near}, key=self.ahead)
+        place = place_beside(here, ahead, behind)
+        if place is not None:
+            self.granted[place] = now
+            if len(self.granted) > GRANTS_MAX:
+                del self.granted[next(iter(self.granted))]
+        self.context.outbox.send(sender, Acquired(place))
+
+    def ahead(self, place: int) -> int:
+        """Return how far ahead of this node a place is, clockwise."""
+        return (place - self.table.skewed.here) % (1 << 64)
+
+    def on_acquired(self, sender: NodeId, message: Acquired) -> None:
+        if sender != self.asked:
+            return
+        self.asked = None
+        if message.place is None:
+            self.excluded[sender] = None
+            return
+        self.move_to(message.place)
+        self.table.ask(sender, skewed=True)
+
+    def avoid_same_place(self) -> None:
+        """Move a little if another node has this place too, and the larger id is this node's."""
+        skewed = self.table.skewed
+        for node in skewed.nodes:
+            if skewed.places[node] == self.place and node < self.context.me:
+                ahead = [skewed.places[n] for n in skewed.successors]
+                behind = [skewed.places[n] for n in skewed.predecessors]
+                ahead = [p for p in ahead if p != self.place]
+                behind = [p for p in behind if p != self.place]
+                place = place_beside(self.place, ahead, behind)
+                if place is not None:
+                    self.move_to(place)
+                return
+
+    def move_to(self, place: int) -> None:
+        """Join the skewed ring at a place. On the control ring the node stays where it is."""
+        self.changes, self.moved_ms = 0, self.context.outbox.now()
+        self.excluded = {}
+        self.placed = True
+        moved = place != self.place
+        self.place = place
+        self.interest.renew()
+        self.describe()
+        self.membership.tell(self.sample())
+        if moved:
+            self.moves += 1
+            self.table.moved(place)
+            self.fingers.moved(place)
+            self.trees.moved()
+
+    def similarity(self, sample: Sample) -> float:
+        """Return sim(p.sub, q.sub) (Sec. 2.1)."""
+        mine = self.interest.subscribed
+        if sample.hashes:
+            theirs = set(sample.hashes)
+            both = sum(hash_of(topic) in theirs for topic in mine)
+            return both / (len(mine) + len(theirs) - both)
+        return self.likeness(sample.interest, dict(sample.rates))
+
+    def likeness(self, other: Interest, told: dict[Topic, float] | None = None) -> float:
+        mine = self.subscribed()
+        if self.rates is None:
+            return overlap(mine, other)
+        rates = self.rates
+        if told:
+            # What the other has seen of topics that this node knows nothing of.
+            rates = {t: told.get(t, rates[t]) if t not in rates else rates[t]
+                     for t in (*mine.topics, *other.topics)}  # fmt: skip
+        return weighted(mine, other, self.context.topics, rates)
+
+    def members(self, topic: Topic) -> list[NodeId]:
+        """Return the known subscribers of a topic (S of Algorithm 2)."""
+        return [one.node for one in self.membership.view_of(topic)]
+
+    # -- handlers
+
+    def on_told(self, sender: NodeId, message: Told) -> None:
+        self.table.on_told(sender, message)
+        if message.about.node == sender:
+            self.fingers.on_told(message.about)
+
+    def on_relay(self, sender: NodeId, message: Relay) -> None:
+        if sender in self.table.peers:
+            self.relays.on_relay(sender, message)
+        else:
+            self.context.outbox.send(sender, Unlink(leaving=False))
+
+    def on_beat(self, sender: NodeId, message: Beat) -> None:
+        self.events.compare(sender, self.trees.on_beat(sender, message))
+
+    def on_publish(self, sender: NodeId, message: Publish) -> None:
+        """An event from its publisher. If this is the home no more, the home is told."""
+        event = message.event
+        if self.trees.is_home(event.topic):
+            self.trees.become_root(event.topic)
+            self.on_event(sender, message)
+        else:
+            name = (event.publisher, event.epoch, event.topic, event.seq)
+            self.events.on_publishing(sender, Publishing(name, 1))
+
+    def on_event(self, sender: NodeId, message: Carrier) -> None:
+        """Pass an event on: down to the children, and one that a child brought also up."""
+        if self.events.take(message):
+            event = message.event
+            if isinstance(self.rates, SeenRates):
+                self.rates.saw(event.topic)
+            peers = [peer for peer in self.trees.peers(event.topic) if peer != sender]
+            self.events.pass_on(event, peers)
+
+    def be_home_of(self, event: Event) -> None:
+        """Take an event that was published here, where the home of its topic is too."""
+        self.trees.become_root(event.topic)
+        self.events.take_own(event)
+        self.events.pass_on(event, self.trees.peers(event.topic))
+
+
+Magnet.ON = {
+    News: lambda node, sender, message: node.newscast.on_news(sender, message),
+    NewsReply: lambda node, sender, message: node.newscast.on_news_reply(sender, message),
+    Ping: lambda node, sender, message: node.table.on_ping(sender, message),
+    Unlink: lambda node, sender, message: node.table.on_unlink(sender, message),
+    Ask: lambda node, sender, message: node.table.on_ask(sender, message),
+    Told: Magnet.on_told,
+    Walk: lambda node, sender, message: node.fingers.on_walk(sender, message),
+    Walked: lambda node, sender, message: node.fingers.on_walked(sender, message),
+    Find: lambda node, sender, message: node.fingers.on_find(sender, message),
+    Found: lambda node, sender, message: node.fingers.on_found(sender, message),
+    Relay: Magnet.on_relay,
+    Unrelay: lambda node, sender, message: node.relays.on_unrelay(sender, message),
+    Report: lambda node, sender, message: node.membership.on_report(sender, message),
+    View: lambda node, sender, message: node.membership.on_view(sender, message),
+    Acquire: Magnet.on_acquire,
+    Acquired: Magnet.on_acquired,
+    JoinTree: lambda node, sender, message: node.trees.on_join_tree(sender, message),
+    Grow: lambda node, sender, message: node.trees.on_grow(sender, message),
+    Beat: Magnet.on_beat,
+    Have: lambda node, sender, message: node.events.on_have(sender, message),
+    LeaveTree: lambda node, sender, message: node.trees.on_leave_tree(sender, message),
+    Publishing: lambda node, sender, message: node.events.on_publishing(sender, message),
+    Publish: Magnet.on_publish,
+    Pull: lambda node, sender, message: node.events.on_pull(sender, message),
+    Multicast: Magnet.on_event,
+}

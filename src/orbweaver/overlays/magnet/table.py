@@ -1,0 +1,397 @@
+"""The routing table: neighbours on both rings, and fingers.
+
+A link has two ends. A node that puts another one into its table tells it with a PING, and the other
+counts the link too, though it takes no place in its table. Greedy routing uses links both ways.
+A node is only linked with on its own word: what others tell of it makes this node ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from orbweaver.core.identifiers import SPACE
+from orbweaver.core.ids import NodeId
+from orbweaver.core.overlay import Context
+from orbweaver.gossip.descriptor import LIFE, Described, Descriptor
+from orbweaver.gossip.newscast import Newscast
+from orbweaver.gossip.ring import KeptRing
+from orbweaver.overlays.magnet.messages import Ask, Ping, RingDescriptor, Told, Unlink
+from orbweaver.overlays.magnet.params import MagnetParams
+
+INTRODUCE_EVERY = 10
+"""Heartbeats after which a neighbour is told everything again, since one may be lost."""
+ASKS_MAX = 4
+"""Most nodes that are asked because of one answer."""
+LOST_MAX = 64
+"""Lost neighbours that are remembered, the latest ones."""
+CALLS = 10
+"""How often a neighbour that was lost without a word is called, so that a network that was cut
+grows together again."""
+
+
+class Peer:
+    """A neighbour."""
+
+    __slots__ = ("about", "chooses", "chosen", "heard_ms", "introduced")
+
+    def __init__(self, about: RingDescriptor, heard_ms: int) -> None:
+        self.about = about
+        """What the neighbour itself has said last."""
+        self.heard_ms = heard_ms
+        self.chosen = False
+        """The peer is in this node's table."""
+        self.chooses = False
+        """This node is in the peer's table."""
+        self.introduced = False
+        """The peer has this node's descriptor as it is now."""
+
+
+class Lost:
+    __slots__ = ("at_ms", "calls")
+
+    def __init__(self, at_ms: int) -> None:
+        self.at_ms = at_ms
+        self.calls = CALLS
+
+
+class Table:
+    def __init__(
+        self,
+        context: Context,
+        params: MagnetParams,
+        own: Described,
+        place: int,
+        newscast: Newscast,
+        changed: Callable[[NodeId, bool], None],
+    ) -> None:
+        """`changed` is told of each link that comes (True) or goes (False). Of one that was
+        forgotten by its other end, it is told both."""
+        self._me = context.me
+        self._outbox = context.outbox
+        self._place_of = context.places
+        self._own = own
+        self._newscast = newscast
+        self._changed = changed
+        self._silent_ms = params.pings_missed * params.ping_ms + params.ping_ms // 2
+        self._cycle_ms = params.cycle_ms
+        self._ping_ms = params.ping_ms
+        self._pinged_ms = -params.ping_ms
+        self.control = KeptRing(context.me, context.places[context.me], params.ring_size)
+        self.skewed = KeptRing(context.me, place, params.ring_size, clockwise=True)
+        self._ring_size = params.ring_size
+        self.fingers: dict[NodeId, int] = {}
+        """Finger on the skewed ring -> its place when it was chosen."""
+        self.control_fingers: dict[NodeId, int] = {}
+        """Finger on the control ring -> the place that it was found for."""
+        self.peers: dict[NodeId, Peer] = {}
+        self._asked: dict[NodeId, int] = {}
+        """Stranger -> when it was asked last."""
+        self._lost: dict[NodeId, Lost] = {}
+        self._beats = 0
+        self._quiet = [0, 0]
+        """For each ring, cycles since its neighbours changed."""
+        self._changes = [0, 0]
+
+    # -- what is known
+
+    def descriptor(self) -> RingDescriptor:
+        about = self._own.about
+        assert isinstance(about, RingDescriptor)
+        return about
+
+    def ring(self, skewed: bool) -> KeptRing:
+        return self.skewed if skewed else self.control
+
+    def place_on(self, skewed: bool, entry: Descriptor) -> int:
+        if skewed:
+            assert isinstance(entry, RingDescriptor)
+            return entry.place
+        return self._place_of[entry.node]
+
+    def meet(self, contacts: Sequence[NodeId]) -> None:
+        for contact in contacts:
+            if contact != self._me and contact not in self.peers:
+                self.ask(contact, skewed=False)
+
+    def ask(self, node: NodeId, skewed: bool) -> None:
+        """Ask a node for those next to this one, unless it was asked a moment ago."""
+        now = self._outbox.now()
+        if node == self._me or now - self._asked.get(node, -self._cycle_ms) < self._cycle_ms:
+            return
+        self._asked.pop(node, None)
+        self._asked[node] = now
+        if len(self._asked) > 4 * LOST_MAX:
+            del self._asked[next(iter(self._asked))]
+        self._outbox.send(node, Ask(skewed, self.descriptor()))
+
+    def on_ask(self, sender: NodeId, message: Ask) -> None:
+        about = message.about
+        if about.node != sender:
+            return
+        ring = self.ring(message.skewed)
+        place = self.place_on(message.skewed, about)
+        now = self._outbox.now()
+        entries: list[RingDescriptor] = []
+        ages: list[int] = []
+        for node in ring.around(place, self._ring_size + 1):
+            if node not in (self._me, sender):
+                peer = self.peers[node]
+                entries.append(peer.about)
+                ages.append(now - peer.heard_ms)
+        if len(self.peers) < 8 * self._ring_size:  # the rings may not have formed yet
+            for entry, age in self._strangers(message.skewed, place, sender):
+                entries.append(entry)
+                ages.append(age)
+        answer = Told(message.skewed, self.descriptor(), tuple(entries), tuple(ages))
+        self._outbox.send(sender, answer)
+        self.consider(about)
+
+    def _strangers(
+        self, skewed: bool, place: int, but: NodeId
+    ) -> list[tuple[RingDescriptor, int]]:
+        """Return the nodes of the view next to a place that are no neighbours, with ages."""
+        near = []
+        for entry, age in zip(*self._newscast.sample(), strict=True):
+            if entry.node != but and entry.node not in self.peers:
+                assert isinstance(entry, RingDescriptor)
+                near.append(((self.place_on(skewed, entry) - place) % SPACE, entry, age))
+        near.sort(key=lambda found: found[0])
+        size = self._ring_size
+        if len(near) > 2 * size:
+            near = [*near[:size], *near[-size:]]
+        return [(entry, age) for _, entry, age in near]
+
+    def on_told(self, sender: NodeId, message: Told) -> None:
+        if message.about.node == sender:
+            self.consider(message.about)
+            self.hear(message.skewed, message.entries, message.ages)
+
+    def hear(
+        self, skewed: bool, entries: Sequence[Descriptor], ages: Sequence[int]
+    ) -> None:
+        """Ask the nodes that others tell of, if they would be neighbours on a ring: the nearest
+        on either side first."""
+        ring, now = self.ring(skewed), self._outbox.now()
+        here = ring.here
+        ahead: list[tuple[int, NodeId]] = []
+        for entry, age in zip(entries, ages, strict=False):
+            node = entry.node
+            if node in self.peers or node == self._me or age > self._silent_ms:
+                continue
+            lost = self._lost.get(node)
+            if lost is not None and now - age <= lost.at_ms:
+                continue
+            place = self.place_on(skewed, entry)
+            if ring.improves(place):
+                ahead.append(((place - here) % SPACE, node))
+        ahead.sort()
+        half = ASKS_MAX // 2
+        chosen = ahead if len(ahead) <= ASKS_MAX else [*ahead[:half], *ahead[-half:]]
+        for _, node in chosen:
+            self.ask(node, skewed)
+
+    def consider(self, about: RingDescriptor) -> None:
+        """Link with a node that has spoken for itself, if it is a neighbour on a ring."""
+        node = about.node
+        if node == self._me:
+            return
+        peer = self.peers.get(node)
+        if peer is not None:
+            peer.heard_ms = self._outbox.now()
+            self._update(peer, about)
+        elif self.control.improves(self._place_of[node]) or self.skewed.improves(about.place):
+            self._link(about)
+        else:
+            return
+        self.choose()
+
+    def add_finger(self, about: RingDescriptor) -> None:
+        if about.node != self._me:
+            self.fingers[about.node] = about.place
+            self._add(about)
+
+    def add_control_finger(self, about: RingDescriptor, place: int) -> None:
+        if about.node != self._me:
+            self.control_fingers[about.node] = place
+            self._add(about)
+
+    def _add(self, about: RingDescriptor) -> None:
+        if about.node not in self.peers:
+            self._link(about)
+        self.choose()
+
+    # -- links
+
+    def choose(self) -> None:
+        """Make the table of the neighbours on both rings and the fingers. Drop the links that
+        neither end needs."""
+        table = dict.fromkeys((*self.control.nodes, *self.skewed.nodes))
+        table.update(self.fingers)
+        table.update(self.control_fingers)
+        for node, peer in list(self.peers.items()):
+            chosen = node in table
+            if chosen and not peer.chosen:
+                peer.chosen = True
+                self._introduce(node, peer)
+            elif peer.chosen and not chosen:
+                peer.chosen = False
+                if not peer.chooses:
+                    self._outbox.send(node, Unlink(leaving=False))
+                    self._unlink(node)
+
+    def moved(self, place: int) -> None:
+        """This node has a new place on the skewed ring."""
+        self.skewed.put(self._me, place)
+        for node, peer in list(self.peers.items()):
+            self._introduce(node, peer)
+        self.choose()
+
+    def changed_interest(self) -> None:
+        for peer in self.peers.values():
+            peer.introduced = False
+
+    def step(self) -> None:
+        """Once a cycle: drop the neighbours that were silent too long, send heartbeats, and ask
+        those next to this node on both rings for nearer ones (Chord's *stabilize*)."""
+        now = self._outbox.now()
+        for node in [n for n, p in self.peers.items() if now - p.heard_ms > self._silent_ms]:
+            self.lost(node)
+        entries, ages = self._newscast.sample()
+        for skewed in (False, True):
+            self.hear(skewed, entries, ages)
+            self._stabilize(skewed)
+        self._call_lost()
+        if now - self._pinged_ms >= self._ping_ms:
+            self._pinged_ms = now
+            self._ping()
+
+    def _stabilize(self, skewed: bool) -> None:
+        ring = self.ring(skewed)
+        if ring.changes != self._changes[skewed]:
+            self._changes[skewed] = ring.changes
+            self._quiet[skewed] = 0
+        self._quiet[skewed] += 1
+        quiet = self._quiet[skewed]
+        # A ring that has not changed for a while is asked less often.
+        if quiet > 8 and (quiet + self._me) % 4:
+            return
+        turn = ring.successors if (quiet + self._me) % 8 < 4 or quiet % 2 else ring.predecessors
+        if turn or (turn := ring.nodes):
+            self.ask(turn[0], skewed)
+
+    def _call_lost(self) -> None:
+        for node, lost in self._lost.items():
+            if lost.calls:
+                lost.calls -= 1
+                self.ask(node, skewed=False)
+                break
+
+    def _ping(self) -> None:
+        self._beats += 1
+        quiet: tuple[list[NodeId], list[NodeId]] = ([], [])
+        for node, peer in self.peers.items():
+            if not peer.introduced or (self._beats + node) % INTRODUCE_EVERY == 0:
+                self._introduce(node, peer)
+            else:
+                quiet[peer.chosen].append(node)
+        for chosen, nodes in zip((False, True), quiet, strict=True):
+            if nodes:
+                self._outbox.send_all(nodes, Ping(chosen, None))
+
+    def _introduce(self, node: NodeId, peer: Peer) -> None:
+        peer.introduced = True
+        self._outbox.send(node, Ping(peer.chosen, self.descriptor()))
+
+    def on_ping(self, sender: NodeId, message: Ping) -> None:
+        peer, about = self.peers.get(sender), message.about
+        if about is not None and about.node != sender:
+            return
+        if peer is None:
+            if about is None or not message.chosen:
+                # The sender holds a link that this node does not. It may introduce itself again.
+                self._outbox.send(sender, Unlink(leaving=False))
+                return
+            self._link(about)
+            self.peers[sender].chooses = True
+            self.choose()
+            return
+        peer.heard_ms = self._outbox.now()
+        peer.chooses = message.chosen
+        if about is not None:
+            self._update(peer, about)
+        if not peer.chosen and not peer.chooses:
+            self._outbox.send(sender, Unlink(leaving=False))
+            self._unlink(sender)
+        if about is not None:
+            self.choose()
+
+    def on_unlink(self, sender: NodeId, message: Unlink) -> None:
+        peer = self.peers.get(sender)
+        if peer is None:
+            return
+        if message.leaving:
+            self.lost(sender)
+            self._lost[sender].calls = 0
+            return
+        peer.chooses = peer.introduced = False
+        if peer.chosen:
+            self._forgotten(sender)
+        else:
+            self._unlink(sender)
+
+    def lost(self, node: NodeId) -> None:
+        self._newscast.forget(node)
+        if node in self.peers:
+            self._lost.pop(node, None)
+            self._lost[node] = Lost(self._outbox.now())
+            if len(self._lost) > LOST_MAX:
+                del self._lost[next(iter(self._lost))]
+            self._unlink(node)
+            self.choose()
+
+    def leave(self) -> None:
+        for node in list(self.peers):
+            self._outbox.send(node, Unlink(leaving=True))
+            self._outbox.link_down(node)
+        self.peers.clear()
+
+    def heard(self, nodes: Iterable[NodeId]) -> None:
+        """Note that other messages came from these neighbours."""
+        now = self._outbox.now()
+        for node in nodes:
+            if node in self.peers:
+                self.peers[node].heard_ms = now
+
+    def _update(self, peer: Peer, about: RingDescriptor) -> None:
+        before = peer.about
+        if about.version < before.version:
+            return
+        peer.about = about
+        if about.version >= before.version + LIFE:
+            # It was restarted, and knows nothing of what was agreed.
+            self._forgotten(about.node)
+            peer.introduced = False
+        if about.place != before.place:
+            self.skewed.put(about.node, about.place)
+
+    def _forgotten(self, node: NodeId) -> None:
+        self._changed(node, False)
+        self._changed(node, True)
+
+    def _link(self, about: RingDescriptor) -> None:
+        node = about.node
+        self.peers[node] = Peer(about, self._outbox.now())
+        self._lost.pop(node, None)
+        self.control.put(node, self._place_of[node])
+        self.skewed.put(node, about.place)
+        self._outbox.link_up(node)
+        self._changed(node, True)
+
+    def _unlink(self, node: NodeId) -> None:
+        del self.peers[node]
+        self.fingers.pop(node, None)
+        self.control_fingers.pop(node, None)
+        self.control.drop(node)
+        self.skewed.drop(node)
+        self._outbox.link_down(node)
+        self._changed(node, False)

@@ -1,0 +1,412 @@
+"""Multicast trees, built from the top so that paths down are greedy paths (Algorithm 2).
+
+A tree T(t) is rooted at home(t). On it the path to each subscriber p is the greedy path from the
+home to p on the skewed ring: nodes that are close on the ring share most of it. A subscriber asks
+some other one (phase 1), the request climbs (phase 2), and from the first node that is on p's own
+greedy path, the path grows down to p (phase 3).
+
+Whether a node is on it is told by its *range* (ours). Of the nodes to which its parent can pass a
+message, the node is the one chosen for all places from its own to below that of the next one. So a
+node's range ends where the next neighbour of its parent stands, or where its parent's range ends;
+the range of the home is the whole ring. With ranges, the path is the greedy one exactly. The printed
+condition, that the tree has the edge to the next hop from here, stops too low where an ancestor
+knows a node closer to p. And when a finger or a place changes, a node finds itself out of its
+parent's range, keeps the parent for the moment, and joins again.
+
+Beats go down from the root. They carry the ranges, and a number by which a branch knows that it
+still hangs at the root: in a loop of parents it does not grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from orbweaver.core.identifiers import PLACE_OF_TOPIC, SPACE
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.overlay import Context
+from orbweaver.core.seeds import pick
+from orbweaver.overlays.magnet.messages import (
+    Beat,
+    Branching,
+    Grow,
+    JoinTree,
+    LeaveTree,
+    Recents,
+)
+from orbweaver.overlays.magnet.params import MagnetParams
+from orbweaver.overlays.magnet.table import Table
+
+HOPS_MAX = 128
+"""Most hops of a JOIN-TREE or GROW. Where parents form a loop, it ends there."""
+BRANCHES_MAX = 1 << 15
+"""Most trees that a node lets itself be put on, since a peer can make up any number of topics."""
+CHILDREN_OF = 1 << 13
+"""Most trees in which one neighbour is a child or the parent."""
+BEATS_MISSED = 4
+"""Beats without news of the root after which a branch has lost it."""
+VIA_MEMBER = 2
+"""How often a node is asked through a member of the tree before it asks the home."""
+CHECK = 4
+"""Cycles after which all branches are looked through though nothing has happened."""
+
+
+class Branch:
+    """The place of this node in one tree."""
+
+    __slots__ = ("asked_ms", "beat", "children", "end", "fresh_ms", "parent", "rooted", "root",
+                 "stray", "tries")  # fmt: skip
+
+    def __init__(self, root: NodeId, now: int) -> None:
+        self.parent: NodeId | None = None
+        self.rooted = False
+        """This node is the home."""
+        self.end = 0
+        """Where this node's range ends."""
+        self.stray = True
+        """The greedy path to this node no longer comes through the parent, or there is none."""
+        self.children: dict[NodeId, bool] = {}
+        """Child -> it has been sent a beat."""
+        self.root = root
+        self.beat = -1
+        self.fresh_ms = now
+        """When the last new beat of the root came."""
+        self.asked_ms = -(1 << 40)
+        self.tries = 0
+
+
+class Trees:
+    def __init__(
+        self,
+        context: Context,
+        params: MagnetParams,
+        table: Table,
+        members: Callable[[Topic], list[NodeId]],
+        recent: Callable[[Topic], Recents],
+    ) -> None:
+        """`members` returns subscribers of a topic that the membership service knows, `recent` the
+        events that a child may have missed."""
+        self._context = context
+        self._me = context.me
+        self._outbox = context.outbox
+        self._params = params
+        self._table = table
+        self._members = members
+        self._recent = recent
+        self._wanted: dict[Topic, None] = {}
+        self.branches: dict[Topic, Branch] = {}
+        self._beat_due_ms = 0
+        self._look: dict[Topic, None] = {}
+        """Topics to be looked at in the next cycle."""
+        self._rehome = False
+        self._stale_ms = BEATS_MISSED * params.beat_ms + params.cycle_ms
+
+    # -- what this node wants
+
+    def want(self, topics: Iterable[Topic]) -> None:
+        """Be on the trees of these topics from now on, and on no others but for children."""
+        before, self._wanted = self._wanted, dict.fromkeys(topics)
+        now = self._outbox.now()
+        for topic in self._wanted:
+            if topic not in self.branches:
+                self.branches[topic] = Branch(self._me, now)
+                self._look[topic] = None
+        self._look.update((topic, None) for topic in before if topic not in self._wanted)
+
+    def moved(self) -> None:
+        """The node has another place: no range holds any more."""
+        for topic, branch in self.branches.items():
+            if branch.rooted:
+                branch.end = self._table.skewed.here
+            else:
+                branch.end = self._table.skewed.here
+                branch.stray = True
+                branch.asked_ms = -(1 << 40)
+                self._look[topic] = None
+
+    def is_home(self, topic: Topic) -> bool:
+        return self._table.control.router.next_hop(PLACE_OF_TOPIC[topic]) is None
+
+    def is_on(self, topic: Topic) -> bool:
+        """Whether this node hangs at the root of a tree, as far as it can know."""
+        branch = self.branches.get(topic)
+        return branch is not None and self._attached(branch)
+
+    def peers(self, topic: Topic) -> list[NodeId]:
+        """Return the neighbours of this node in a tree: its children, then its parent."""
+        branch = self.branches.get(topic)
+        if branch is None:
+            return []
+        found = list(branch.children)
+        if branch.parent is not None:
+            found.append(branch.parent)
+        return found
+
+    # -- time and neighbours
+
+    def step(self) -> None:
+        """Once a cycle: join where it has to be, leave where no one needs this node, beat."""
+        now = self._outbox.now()
+        if self._rehome:
+            self._rehome = False
+            self._look.update((topic, None) for topic, b in self.branches.items() if b.rooted)
+        if now >= self._beat_due_ms:
+            self._beat_due_ms = now + self._params.beat_ms
+            self._look.update(dict.fromkeys(self.branches))
+            self._check(now)
+            self._beat(now)
+        else:
+            self._check(now)
+            self._beat_to_new(now)
+
+    def lost(self, node: NodeId) -> None:
+        """A neighbour has gone, with what it was in all trees."""
+        for topic, branch in self.branches.items():
+            if branch.children.pop(node, None) is not None and not branch.children:
+                self._look[topic] = None
+            if branch.parent == node:
+                branch.parent = None
+                branch.stray = True
+                branch.asked_ms = -(1 << 40)
+                self._look[topic] = None
+        self._rehome = True
+
+    def reroute(self) -> None:
+        """A new neighbour may be the home of a topic that this node is the root of."""
+        self._rehome = True
+
+    def _check(self, now: int) -> None:
+        look, self._look = self._look, {}
+        left: dict[NodeId, list[Topic]] = {}
+        for topic in look:
+            branch = self.branches.get(topic)
+            if branch is None:
+                continue
+            if not branch.children and topic not in self._wanted:
+                if branch.parent is not None:
+                    left.setdefault(branch.parent, []).append(topic)
+                del self.branches[topic]
+                continue
+            if branch.rooted and not self.is_home(topic):
+                branch.rooted = False
+                branch.stray = True
+                branch.fresh_ms = now
+            if branch.rooted:
+                continue
+            if not branch.stray and self._attached(branch):
+                branch.tries = 0
+                continue
+            self._look[topic] = None
+            if now - branch.asked_ms >= self._params.join_ms:
+                branch.asked_ms = now
+                self.join_tree(topic, branch)
+        for parent, topics in left.items():
+            self._outbox.send(parent, LeaveTree(tuple(topics)))
+
+    def _attached(self, branch: Branch) -> bool:
+        if branch.rooted:
+            return True
+        fresh = self._outbox.now() - branch.fresh_ms <= self._stale_ms
+        return branch.parent is not None and fresh
+
+    # -- Algorithm 2
+
+    def join_tree(self, topic: Topic, branch: Branch) -> None:
+        """Phase 1 (lines 1-6): begin at a random subscriber that is known, or at the home."""
+        if self.is_home(topic):
+            self.become_root(topic)
+            return
+        branch.tries += 1
+        members = self._members(topic) if branch.tries <= VIA_MEMBER else []
+        request = JoinTree(topic, self._me, self._table.skewed.here, False, 0)
+        if members:
+            self._outbox.send(pick(self._context.rng, members), request)
+        else:
+            self._seek_home(request)
+
+    def on_join_tree(self, sender: NodeId, message: JoinTree) -> None:
+        """Phase 2 (lines 7-11): climb until this node is the home, or on the greedy path."""
+        if message.hops >= HOPS_MAX:
+            return
+        topic = message.topic
+        branch = self.branches.get(topic)
+        if message.origin == self._me:
+            self._seek_home(message)
+        elif branch is not None and self._attached(branch) and not branch.stray:
+            if self._in_range(branch, message.place):
+                self._grow(topic, branch, message.origin, message.place, 0)
+            elif branch.parent is not None and not message.home:
+                climb = JoinTree(topic, message.origin, message.place, False, message.hops + 1)
+                self._outbox.send(branch.parent, climb)
+            else:
+                self._seek_home(message)
+        else:
+            self._seek_home(message)
+
+    def _seek_home(self, message: JoinTree) -> None:
+        hop = self._table.control.router.next_hop(PLACE_OF_TOPIC[message.topic])
+        if hop is not None:
+            onward = JoinTree(
+                message.topic, message.origin, message.place, True, message.hops + 1
+            )
+            self._outbox.send(hop, onward)
+        elif message.origin != self._me:
+            branch = self.become_root(message.topic)
+            if branch is not None:
+                self._grow(message.topic, branch, message.origin, message.place, 0)
+
+    def become_root(self, topic: Topic) -> Branch | None:
+        """Be the home of a topic, with the whole ring for a range."""
+        branch = self.branches.get(topic)
+        if branch is None:
+            if len(self.branches) >= BRANCHES_MAX:
+                return None
+            branch = self.branches[topic] = Branch(self._me, self._outbox.now())
+        if not branch.rooted:
+            if branch.parent is not None:
+                self._outbox.send(branch.parent, LeaveTree((topic,)))
+                branch.parent = None
+            branch.rooted, branch.stray, branch.root = True, False, self._me
+            branch.end = self._table.skewed.here
+            branch.beat = self._outbox.now()
+            branch.fresh_ms = self._outbox.now()
+        return branch
+
+    def _grow(
+        self, topic: Topic, branch: Branch, origin: NodeId, place: int, hops: int
+    ) -> None:
+        """Phase 3 (lines 12-14): go on along the greedy path, one child further."""
+        skewed = self._table.skewed
+        hop = origin if origin in self._table.peers else skewed.router.next_hop(place)
+        if hop is None or skewed.places[hop] == skewed.here:
+            # This node is the last before the subscriber, and they do not know each other.
+            self._table.ask(origin, skewed=True)
+            return
+        branch.children[hop] = False
+        grow = Grow(
+            topic, origin, place, self._end_of(branch, hop), branch.root, max(0, branch.beat),
+            hops + 1,
+        )  # fmt: skip
+        self._outbox.send(hop, grow)
+
+    def on_grow(self, sender: NodeId, message: Grow) -> None:
+        topic, now = message.topic, self._outbox.now()
+        branch = self.branches.get(topic)
+        fits = sender in self._table.peers and message.hops < HOPS_MAX
+        if branch is None and fits and len(self.branches) < BRANCHES_MAX:
+            branch = self.branches[topic] = Branch(message.root, now)
+        if branch is None or not fits or branch.rooted or message.root == self._me:
+            self._outbox.send(sender, LeaveTree((topic,)))
+            return
+        branch.children.pop(sender, None)
+        if branch.parent not in (None, sender):
+            assert branch.parent is not None
+            self._outbox.send(branch.parent, LeaveTree((topic,)))
+        branch.parent = sender
+        if message.root != branch.root or message.beat > branch.beat:
+            branch.fresh_ms = now
+        branch.root, branch.beat, branch.end = message.root, message.beat, message.end
+        branch.stray = self._outside(sender, message.end)
+        branch.tries = 0
+        if message.origin == self._me:
+            return
+        if topic not in self._wanted:
+            self._look[topic] = None  # if no child comes of it
+        if not branch.stray:
+            self._grow(topic, branch, message.origin, message.place, message.hops)
+
+    # -- ranges
+
+    def _in_range(self, branch: Branch, place: int) -> bool:
+        if branch.rooted:
+            return True
+        here = self._table.skewed.here
+        return 0 < (place - here) % SPACE < (branch.end - here) % SPACE
+
+    def _outside(self, parent: NodeId, end: int) -> bool:
+        """Return whether a range that a parent gives does not reach beyond this node."""
+        skewed = self._table.skewed
+        start = skewed.places[parent]
+        here = (skewed.here - start) % SPACE
+        return not 0 < here < ((end - start) % SPACE or SPACE)
+
+    def _end_of(self, branch: Branch, child: NodeId) -> int:
+        """Return where the range of a child ends. A child that this node's own range does not
+        reach gets its own place."""
+        skewed = self._table.skewed
+        here = skewed.here
+        place = skewed.places[child]
+        ahead = (place - here) % SPACE
+        span = ((branch.end - here) % SPACE or SPACE) if branch.rooted else (
+            (branch.end - here) % SPACE
+        )
+        if not 0 < ahead < span:
+            return place
+        after = (skewed.after(child) - here) % SPACE or SPACE
+        return (here + min(after, span)) % SPACE
+
+    # -- beats
+
+    def _beat(self, now: int) -> None:
+        out: dict[NodeId, list[Branching]] = {}
+        for topic, branch in self.branches.items():
+            if branch.rooted:
+                branch.beat = now
+                branch.fresh_ms = now
+            if branch.children and now - branch.fresh_ms <= 2 * self._params.beat_ms:
+                recent = self._recent(topic)
+                for child in branch.children:
+                    branch.children[child] = True
+                    out.setdefault(child, []).append(self._branching(topic, branch, child, recent))
+        for child, branches in out.items():
+            self._outbox.send(child, Beat(tuple(branches)))
+
+    def _beat_to_new(self, now: int) -> None:
+        """Tell new children at once what they may have missed."""
+        out: dict[NodeId, list[Branching]] = {}
+        for topic, branch in self.branches.items():
+            for child, told in branch.children.items():
+                if not told:
+                    branch.children[child] = True
+                    recent = self._recent(topic)
+                    if recent:
+                        found = self._branching(topic, branch, child, recent)
+                        out.setdefault(child, []).append(found)
+        for child, branches in out.items():
+            self._outbox.send(child, Beat(tuple(branches)))
+
+    def _branching(
+        self, topic: Topic, branch: Branch, child: NodeId, recent: Recents
+    ) -> Branching:
+        end = self._end_of(branch, child)
+        return Branching(topic, end, branch.root, max(0, branch.beat), recent)
+
+    def on_beat(self, sender: NodeId, message: Beat) -> list[Branching]:
+        """Take the news of a parent. Return those of trees in which the sender is the parent."""
+        now = self._outbox.now()
+        ours, strange = [], []
+        for news in message.branches:
+            branch = self.branches.get(news.topic)
+            if branch is None or branch.parent != sender:
+                strange.append(news.topic)
+                continue
+            ours.append(news)
+            if news.root == self._me:
+                continue  # a loop, or it is not known yet that this node is no root
+            if news.root != branch.root or news.beat > branch.beat:
+                branch.fresh_ms = now
+                branch.root, branch.beat = news.root, news.beat
+            branch.end = news.end
+            stray = self._outside(sender, news.end)
+            if stray and not branch.stray:
+                self._look[news.topic] = None
+            branch.stray = stray
+        if strange:
+            self._outbox.send(sender, LeaveTree(tuple(strange)))
+        return ours
+
+    def on_leave_tree(self, sender: NodeId, message: LeaveTree) -> None:
+        for topic in message.topics:
+            branch = self.branches.get(topic)
+            if branch is not None and branch.children.pop(sender, None) is not None:
+                if not branch.children:
+                    self._look[topic] = None
