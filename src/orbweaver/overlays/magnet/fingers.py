@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from weakref import WeakKeyDictionary
 
 from orbweaver.core.errors import UsageError
@@ -20,6 +20,8 @@ from orbweaver.overlays.magnet.table import Table
 
 HOPS_MAX = 64
 """Most steps of a walk or a lookup that a node takes part in."""
+AGAIN_MS = 10_000
+"""Milliseconds after which a node looks anew for all fingers if half of them have moved."""
 WALK_MS = 2000
 """Milliseconds after which the walks of a level that have not come back are given up."""
 
@@ -97,7 +99,12 @@ class Fingers:
         self._until_ms = 0
         self._due_ms = 0
         self._asked: dict[NodeId, None] = {}
-        """Nodes that the oracle named, and that were asked to be fingers."""
+        """Nodes that were asked to be fingers."""
+        self._partitions: Sequence[Sequence[NodeId]] = ()
+        """What is known of how the nodes are spread."""
+        self._places: dict[NodeId, int] = {}
+        """Where the nodes of the partitions stood."""
+        self._began_ms = 0
         self._draws: list[float] = []
         """For each finger on the control ring a number that gives its length. Drawn once."""
         self._finding: dict[int, None] = {}
@@ -110,6 +117,7 @@ class Fingers:
         if self._oracle is not None:
             self._oracle.places[self._context.me] = place
         self._medians = None
+        self._partitions = ()
         self._due_ms = 0
 
     def step(self) -> None:
@@ -118,51 +126,66 @@ class Fingers:
         if self._medians is not None:
             if now >= self._until_ms:
                 self._close(now)
-        elif now >= self._due_ms and self._table.skewed.nodes:
-            self._begin(now)
+        elif self._table.skewed.nodes:
+            fingers, size = self._table.fingers, self._params.fingers
+            again = now - self._began_ms >= AGAIN_MS and 2 * len(self._moved()) >= size
+            if now >= self._due_ms or again:
+                self._begin(now)
+            elif len(fingers) < size:
+                self._asked = {}  # a node that has not answered by now does not
+                self._draw()
         self._find(now)
 
     # -- the skewed ring
 
     def _begin(self, now: int) -> None:
+        """Look at how the nodes are spread, and give up the fingers that have moved, or one."""
         fingers, params = self._table.fingers, self._params
-        moved = [f for f, place in fingers.items() if self._table.skewed.places[f] != place]
-        drop = moved or list(fingers)[:1] if len(fingers) >= params.fingers else moved
+        drop = self._moved() or list(fingers)[: len(fingers) >= params.fingers]
         for node in drop:
             del fingers[node]
-        self._due_ms = now + params.finger_ms * 3 // 4 + below(
-            self._context.rng, 1 + params.finger_ms // 2
-        )
+        jitter = below(self._context.rng, 1 + params.finger_ms // 2)
+        self._due_ms = now + params.finger_ms * 3 // 4 + jitter
+        self._began_ms = now
         if self._oracle is not None:
-            order = self._oracle.others(self._context.me, now)
-            partitions = halves(order)
-            self._asked = {}
-            for _ in range(4 * params.fingers):
-                if len(fingers) + len(self._asked) >= params.fingers:
-                    break
-                node = draw_finger(partitions, self._context.rng)
-                if node is not None and node not in fingers:
-                    self._asked[node] = None
-                    self._table.ask(node, skewed=True)
-            return
-        self._medians = Medians()
-        self._launch(now)
+            self._partitions = halves(self._oracle.others(self._context.me, now))
+            self._draw()
+        else:
+            self._medians = Medians()
+            self._launch(now)
 
-    def retry(self, after_ms: int) -> None:
-        """Look again soon: fingers were lost."""
-        self._due_ms = min(self._due_ms, self._context.outbox.now() + after_ms)
+    def _moved(self) -> list[NodeId]:
+        """Return the fingers that stand elsewhere now."""
+        places = self._table.skewed.places
+        return [node for node, place in self._table.fingers.items() if places[node] != place]
+
+    def _draw(self) -> None:
+        """Ask nodes to be fingers in place of those that are missing."""
+        fingers, size = self._table.fingers, self._params.fingers
+        for _ in range(4 * size):
+            if len(fingers) + len(self._asked) >= size:
+                break
+            node = draw_finger(self._partitions, self._context.rng)
+            if node is not None and node not in fingers and node != self._context.me:
+                self._asked[node] = None
+                self._table.ask(node, skewed=True)
 
     def on_told(self, about: RingDescriptor) -> None:
         """A node that was asked has answered: it is a finger if the oracle named it."""
         if about.node in self._asked:
             del self._asked[about.node]
-            if len(self._table.fingers) < self._params.fingers:
+            known = self._places.get(about.node, about.place)
+            if known == about.place and len(self._table.fingers) < self._params.fingers:
                 self._table.add_finger(about)
 
     def _launch(self, now: int) -> None:
         assert self._medians is not None
         here, me = self._table.skewed.here, self._context.me
         span = self._medians.span
+        successors = self._table.skewed.successors
+        if successors and span <= (self._table.skewed.places[successors[-1]] - here) % SPACE:
+            self._finish()  # what is left to halve are the successors
+            return
         before = here if span == SPACE else (here + span) % SPACE
         starts = self._inside(here, before, me)
         if not starts:
@@ -236,8 +259,10 @@ class Fingers:
             about = draw_finger(partitions, self._context.rng, likeness)
             if about is not None and about.node not in fingers:
                 self._table.add_finger(about)
+        self._partitions = [[about.node for about in found] for found in partitions]
+        self._places = {about.node: about.place for found in partitions for about in found}
         if not partitions:
-            self.retry(5 * self._params.cycle_ms)
+            self._due_ms = min(self._due_ms, self._context.outbox.now() + 5 * self._params.cycle_ms)
 
     # -- the control ring
 

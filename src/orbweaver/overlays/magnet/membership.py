@@ -16,11 +16,11 @@ from orbweaver.core.identifiers import PLACE_OF_TOPIC
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import derive, sample
-from orbweaver.gossip.relays import Relays
+from orbweaver.gossip.relays import Branch, Relays
 from orbweaver.overlays.magnet.messages import Report, Sample, TopicSamples, View
 from orbweaver.overlays.magnet.params import MagnetParams
 
-REPEAT = 6
+REPEAT = 12
 """Rounds after which a report or a result is sent again though nothing has changed. Samples are
 drawn anew then."""
 
@@ -55,6 +55,8 @@ class Membership:
         self._subscribed: dict[Topic, None] = {}
         self._topics: dict[Topic, Sampling] = {}
         self._own: Sample | None = None
+        self._down: dict[NodeId, dict[Topic, TopicSamples]] = {}
+        """Child -> results that it is sent in the next cycle, together."""
         self._due_ms = 0
         self._rounds = 0
 
@@ -88,9 +90,15 @@ class Membership:
         return found
 
     def step(self) -> None:
+        """Once a cycle: pass results down; once a period, run a round."""
         now = self._context.outbox.now()
-        if now < self._due_ms:
-            return
+        if now >= self._due_ms:
+            self._round(now)
+        down, self._down = self._down, {}
+        for child, results in down.items():
+            self._context.outbox.send(child, View(tuple(results.values())))
+
+    def _round(self, now: int) -> None:
         self._due_ms = now + self._params.round_ms
         self._rounds += 1
         branches = self._relays.branches
@@ -99,7 +107,6 @@ class Membership:
                 del self._topics[topic]
         leaf: dict[NodeId, list[Topic]] = {}
         combined: dict[NodeId, list[TopicSamples]] = {}
-        down: dict[NodeId, list[TopicSamples]] = {}
         for topic, branch in branches.items():
             known = self._of(topic)
             for child in [c for c in known.reports if c not in branch.children]:
@@ -112,8 +119,7 @@ class Membership:
             known.changed, known.reported_to = False, parent
             if parent is None:
                 known.result = self._combine(topic, known)
-                for child in branch.children:
-                    down.setdefault(child, []).append(TopicSamples(topic, known.result))
+                self._pass_down(TopicSamples(topic, known.result), branch)
             elif known.reports:
                 found = TopicSamples(topic, self._combine(topic, known))
                 combined.setdefault(parent, []).append(found)
@@ -124,8 +130,10 @@ class Membership:
             topics = tuple(leaf.get(parent, ()))
             report = Report(self._own if topics else None, topics, tuple(combined.get(parent, ())))
             send(parent, report)
-        for child, results in down.items():
-            send(child, View(tuple(results)))
+
+    def _pass_down(self, found: TopicSamples, branch: Branch) -> None:
+        for child in branch.children:
+            self._down.setdefault(child, {})[found.topic] = found
 
     def on_report(self, sender: NodeId, message: Report) -> None:
         branches, most = self._relays.branches, self._params.samples
@@ -143,18 +151,13 @@ class Membership:
 
     def on_view(self, sender: NodeId, message: View) -> None:
         branches, most = self._relays.branches, self._params.samples
-        down: dict[NodeId, list[TopicSamples]] = {}
         for found in message.topics:
             branch = branches.get(found.topic)
             if branch is None or branch.parent != sender:
                 continue
             if found.topic in self._subscribed:
                 self._of(found.topic).result = found.samples[:most]
-            for child in branch.children:
-                if child != sender:
-                    down.setdefault(child, []).append(found)
-        for child, results in down.items():
-            self._context.outbox.send(child, View(tuple(results)))
+            self._pass_down(found, branch)
 
     def _of(self, topic: Topic) -> Sampling:
         known = self._topics.get(topic)

@@ -234,8 +234,6 @@ class Magnet(Overlay):
         else:
             self.relays.lost(peer)
             self.trees.lost(peer)
-            if len(self.table.fingers) < self.params.fingers:
-                self.fingers.retry(2 * self.params.cycle_ms)
 
     # -- identifiers (Algorithm 1)
 

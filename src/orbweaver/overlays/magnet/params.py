@@ -40,7 +40,7 @@ class MagnetParams(Params, frozen=True):
     finger_ms: Annotated[
         int, Meta(ge=1, description="period in which one finger is drawn anew",
                   title="Magnet 2.2: periodically"),
-    ] = 60_000
+    ] = 300_000
     biased: Annotated[
         bool,
         Meta(description="of two candidates for a finger, take the one with more similar interests",
@@ -51,11 +51,11 @@ class MagnetParams(Params, frozen=True):
     ping_ms: Annotated[
         int, Meta(ge=1, description="period of the heartbeats between neighbours, and so between "
                   "child and parent", title="Magnet 3.3, no value"),
-    ] = 1000
+    ] = 2000
     pings_missed: Annotated[
         int, Meta(ge=1, description="heartbeats that may be missed before a neighbour is lost",
                   title="Magnet 3.3, no value"),
-    ] = 4
+    ] = 3
     view_size: Annotated[
         int, Meta(ge=1, description="entries of the peer sampling view", title="Newscast: 20")
     ] = 20
@@ -103,6 +103,10 @@ class MagnetParams(Params, frozen=True):
     join_ms: Annotated[
         int, Meta(ge=1, description="time after which joinTree is tried again", title="ours")
     ] = 2000
+    stray_ms: Annotated[
+        int, Meta(ge=1, description="time after which a node whose path is no greedy path any more "
+                  "joins again, while its parent still serves it", title="ours"),
+    ] = 8000
     cache_size: Annotated[
         int, Meta(ge=1, description="events of each topic kept for those that missed them",
                   title="ours"),

@@ -46,8 +46,6 @@ BEATS_MISSED = 4
 """Beats without news of the root after which a branch has lost it."""
 VIA_MEMBER = 2
 """How often a node is asked through a member of the tree before it asks the home."""
-CHECK = 4
-"""Cycles after which all branches are looked through though nothing has happened."""
 
 
 class Branch:
@@ -64,8 +62,7 @@ class Branch:
         """Where this node's range ends."""
         self.stray = True
         """The greedy path to this node no longer comes through the parent, or there is none."""
-        self.children: dict[NodeId, bool] = {}
-        """Child -> it has been sent a beat."""
+        self.children: dict[NodeId, None] = {}
         self.root = root
         self.beat = -1
         self.fresh_ms = now
@@ -97,6 +94,8 @@ class Trees:
         self._beat_due_ms = 0
         self._look: dict[Topic, None] = {}
         """Topics to be looked at in the next cycle."""
+        self._new: dict[tuple[Topic, NodeId], None] = {}
+        """Children that have not been told yet what they may have missed."""
         self._rehome = False
         self._stale_ms = BEATS_MISSED * params.beat_ms + params.cycle_ms
 
@@ -120,7 +119,7 @@ class Trees:
             else:
                 branch.end = self._table.skewed.here
                 branch.stray = True
-                branch.asked_ms = -(1 << 40)
+                branch.asked_ms = self._outbox.now()
                 self._look[topic] = None
 
     def is_home(self, topic: Topic) -> bool:
@@ -151,17 +150,18 @@ class Trees:
             self._look.update((topic, None) for topic, b in self.branches.items() if b.rooted)
         if now >= self._beat_due_ms:
             self._beat_due_ms = now + self._params.beat_ms
+            self._new = {}
             self._look.update(dict.fromkeys(self.branches))
             self._check(now)
             self._beat(now)
         else:
             self._check(now)
-            self._beat_to_new(now)
+            self._beat_to_new()
 
     def lost(self, node: NodeId) -> None:
         """A neighbour has gone, with what it was in all trees."""
         for topic, branch in self.branches.items():
-            if branch.children.pop(node, None) is not None and not branch.children:
+            if _pop(branch.children, node) and not branch.children:
                 self._look[topic] = None
             if branch.parent == node:
                 branch.parent = None
@@ -196,11 +196,17 @@ class Trees:
                 branch.tries = 0
                 continue
             self._look[topic] = None
-            if now - branch.asked_ms >= self._params.join_ms:
+            # While the parent still serves it, there is no hurry: others may be moving too.
+            served = self._attached(branch)
+            if now - branch.asked_ms >= (self._params.stray_ms if served else self._wait_ms(branch)):
                 branch.asked_ms = now
                 self.join_tree(topic, branch)
         for parent, topics in left.items():
             self._outbox.send(parent, LeaveTree(tuple(topics)))
+
+    def _wait_ms(self, branch: Branch) -> int:
+        """Return how long a node waits for the answer to joinTree: longer each time."""
+        return self._params.join_ms << min(3, max(0, branch.tries - 1))
 
     def _attached(self, branch: Branch) -> bool:
         if branch.rooted:
@@ -281,7 +287,9 @@ class Trees:
             # This node is the last before the subscriber, and they do not know each other.
             self._table.ask(origin, skewed=True)
             return
-        branch.children[hop] = False
+        if hop not in branch.children:
+            branch.children[hop] = None
+            self._new[topic, hop] = None
         grow = Grow(
             topic, origin, place, self._end_of(branch, hop), branch.root, max(0, branch.beat),
             hops + 1,
@@ -355,22 +363,21 @@ class Trees:
             if branch.children and now - branch.fresh_ms <= 2 * self._params.beat_ms:
                 recent = self._recent(topic)
                 for child in branch.children:
-                    branch.children[child] = True
                     out.setdefault(child, []).append(self._branching(topic, branch, child, recent))
         for child, branches in out.items():
             self._outbox.send(child, Beat(tuple(branches)))
 
-    def _beat_to_new(self, now: int) -> None:
+    def _beat_to_new(self) -> None:
         """Tell new children at once what they may have missed."""
         out: dict[NodeId, list[Branching]] = {}
-        for topic, branch in self.branches.items():
-            for child, told in branch.children.items():
-                if not told:
-                    branch.children[child] = True
-                    recent = self._recent(topic)
-                    if recent:
-                        found = self._branching(topic, branch, child, recent)
-                        out.setdefault(child, []).append(found)
+        new, self._new = self._new, {}
+        for topic, child in new:
+            branch = self.branches.get(topic)
+            if branch is not None and child in branch.children:
+                recent = self._recent(topic)
+                if recent:
+                    found = self._branching(topic, branch, child, recent)
+                    out.setdefault(child, []).append(found)
         for child, branches in out.items():
             self._outbox.send(child, Beat(tuple(branches)))
 
@@ -399,6 +406,7 @@ class Trees:
             stray = self._outside(sender, news.end)
             if stray and not branch.stray:
                 self._look[news.topic] = None
+                branch.asked_ms = now
             branch.stray = stray
         if strange:
             self._outbox.send(sender, LeaveTree(tuple(strange)))
@@ -407,6 +415,12 @@ class Trees:
     def on_leave_tree(self, sender: NodeId, message: LeaveTree) -> None:
         for topic in message.topics:
             branch = self.branches.get(topic)
-            if branch is not None and branch.children.pop(sender, None) is not None:
-                if not branch.children:
-                    self._look[topic] = None
+            if branch is not None and _pop(branch.children, sender) and not branch.children:
+                self._look[topic] = None
+
+
+def _pop(children: dict[NodeId, None], node: NodeId) -> bool:
+    """Remove a child. Return whether it was one."""
+    known = node in children
+    children.pop(node, None)
+    return known
