@@ -122,11 +122,12 @@ class Events:
         if hop is not None:
             self._outbox.send(hop, Publishing(_name(event), 1))
 
-    def step(self) -> list[Event]:
+    def step(self) -> tuple[list[Event], list[Event]]:
         """Once a cycle: tell homes again, and forget. Return the events published here whose home
-        is this node itself."""
+        is this node itself, and those that no home has pulled in time."""
         now = self._outbox.now()
         own: list[Event] = []
+        untaken: list[Event] = []
         for name, pending in list(self._pending.items()):
             if pending.held.since < now - self._keep_ms:
                 del self._pending[name]
@@ -137,6 +138,8 @@ class Events:
             elif now >= pending.again_ms or (hop != pending.hop and not pending.taken):
                 pending.wait_ms *= 2
                 pending.again_ms = now + pending.wait_ms
+                if not pending.taken:
+                    untaken.append(pending.held.event)
                 self._tell_home(pending)
         old = now - self._keep_ms
         for topic, streams in list(self._recent.items()):
@@ -146,7 +149,12 @@ class Events:
                 del self._recent[topic]
         for name in [name for name, (_, at) in self._wanted.items() if at < old]:
             del self._wanted[name]
-        return own
+        return own, untaken
+
+    def tell_through(self, event: Event, node: NodeId) -> None:
+        """Let another node tell the home: the way from here may be broken."""
+        self._homes.pop(event.topic, None)
+        self._outbox.send(node, Publishing(_name(event), 1))
 
     def on_publishing(self, sender: NodeId, message: Publishing) -> None:
         name = message.event

@@ -6,10 +6,11 @@ import math
 from collections.abc import Collection, Sequence
 from typing import ClassVar
 
+from orbweaver.core.identifiers import PLACE_OF_TOPIC, SPACE
 from orbweaver.core.ids import NodeId, Topic, check_topic
 from orbweaver.core.messages import Carrier, Event
 from orbweaver.core.overlay import Claims, Context, Overlay, Timer
-from orbweaver.core.seeds import below
+from orbweaver.core.seeds import below, pick
 from orbweaver.core.topics import NOTHING, Interest
 from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.messages import News, NewsReply, Pull, Relay, Unrelay
@@ -155,8 +156,7 @@ class Magnet(Overlay):
         self.membership.step()
         self.acquire_identifier()
         self.trees.step()
-        for event in self.events.step():
-            self.be_home_of(event)
+        self.publish_again()
         if isinstance(self.rates, SeenRates):
             self.rates.step()
 
@@ -296,7 +296,7 @@ class Magnet(Overlay):
         ahead = [skewed.places[node] for node in skewed.successors if node != sender]
         behind = [skewed.places[node] for node in skewed.predecessors if node != sender]
         # A node that was given a place a moment ago may not have arrived.
-        reach = max((self.ahead(p) for p in ahead), default=1 << 64)
+        reach = max((self.ahead(p) for p in ahead), default=SPACE)
         near = [p for p in self.granted if self.ahead(p) <= reach]
         ahead = sorted({*ahead, *near}, key=self.ahead)
         place = place_beside(here, ahead, behind)
@@ -308,7 +308,7 @@ class Magnet(Overlay):
 
     def ahead(self, place: int) -> int:
         """Return how far ahead of this node a place is, clockwise."""
-        return (place - self.table.skewed.here) % (1 << 64)
+        return (place - self.table.skewed.here) % SPACE
 
     def on_acquired(self, sender: NodeId, message: Acquired) -> None:
         if sender != self.asked:
@@ -408,6 +408,19 @@ class Magnet(Overlay):
                 self.rates.saw(event.topic)
             peers = [peer for peer in self.trees.peers(event.topic) if peer != sender]
             self.events.pass_on(event, peers)
+
+    def publish_again(self) -> None:
+        """See to the events published here that are not on their way down the tree."""
+        own, untaken = self.events.step()
+        for event in own:
+            self.be_home_of(event)
+        for event in untaken:
+            hop = self.table.control.router.next_hop(PLACE_OF_TOPIC[event.topic])
+            if hop is not None:
+                self.table.suspect(hop)
+            through = [*self.members(event.topic), *self.table.peers]
+            if through:
+                self.events.tell_through(event, pick(self.context.rng, through))
 
     def be_home_of(self, event: Event) -> None:
         """Take an event that was published here, where the home of its topic is too."""

@@ -22,6 +22,8 @@ INTRODUCE_EVERY = 10
 """Heartbeats after which a neighbour is told everything again, since one may be lost."""
 ASKS_MAX = 4
 """Most nodes that are asked because of one answer."""
+SUSPECT_CYCLES = 2
+"""Cycles in which a neighbour under suspicion is asked before it is taken for lost."""
 LOST_MAX = 64
 """Lost neighbours that are remembered, the latest ones."""
 CALLS = 10
@@ -32,7 +34,7 @@ grows together again."""
 class Peer:
     """A neighbour."""
 
-    __slots__ = ("about", "chooses", "chosen", "heard_ms", "introduced")
+    __slots__ = ("about", "chooses", "chosen", "heard_ms", "introduced", "suspect_ms")
 
     def __init__(self, about: RingDescriptor, heard_ms: int) -> None:
         self.about = about
@@ -42,6 +44,8 @@ class Peer:
         """The peer is in this node's table."""
         self.chooses = False
         """This node is in the peer's table."""
+        self.suspect_ms: int | None = None
+        """Since when the peer has owed an answer."""
         self.introduced = False
         """The peer has this node's descriptor as it is now."""
 
@@ -254,8 +258,9 @@ class Table:
         """Once a cycle: drop the neighbours that were silent too long, send heartbeats, and ask
         those next to this node on both rings for nearer ones (Chord's *stabilize*)."""
         now = self._outbox.now()
-        for node in [n for n, p in self.peers.items() if now - p.heard_ms > self._silent_ms]:
-            self.lost(node)
+        for node, peer in list(self.peers.items()):
+            if now - peer.heard_ms > self._silent_ms or self._owes_too_long(node, peer, now):
+                self.lost(node)
         entries, ages = self._newscast.sample()
         for skewed in (False, True):
             self.hear(skewed, entries, ages)
@@ -264,6 +269,24 @@ class Table:
         if now - self._pinged_ms >= self._ping_ms:
             self._pinged_ms = now
             self._ping()
+
+    def suspect(self, node: NodeId) -> None:
+        """Something that went to a neighbour has led to nothing. Ask whether it is there, rather
+        than wait for the heartbeats that it misses."""
+        peer = self.peers.get(node)
+        if peer is not None and peer.suspect_ms is None:
+            peer.suspect_ms = self._outbox.now()
+            self.ask(node, skewed=False)
+
+    def _owes_too_long(self, node: NodeId, peer: Peer, now: int) -> bool:
+        since = peer.suspect_ms
+        if since is None:
+            return False
+        if peer.heard_ms > since:
+            peer.suspect_ms = None
+            return False
+        self.ask(node, skewed=False)
+        return now - since > SUSPECT_CYCLES * self._cycle_ms
 
     def _stabilize(self, skewed: bool) -> None:
         ring = self.ring(skewed)
