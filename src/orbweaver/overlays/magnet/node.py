@@ -118,6 +118,7 @@ class Magnet(Overlay):
         self.moved_ms = self.context.outbox.now()
         topics = list(self.interest.subscribed)
         self.membership.subscribe(topics, self.sample())
+        self.trees.start()
         self.trees.want(topics)
         self.newscast.meet(contacts)
         self.table.meet(contacts)

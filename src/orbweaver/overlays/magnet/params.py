@@ -51,7 +51,7 @@ class MagnetParams(Params, frozen=True):
     ping_ms: Annotated[
         int, Meta(ge=1, description="period of the heartbeats between neighbours, and so between "
                   "child and parent", title="Magnet 3.3, no value"),
-    ] = 2000
+    ] = 1000
     pings_missed: Annotated[
         int, Meta(ge=1, description="heartbeats that may be missed before a neighbour is lost",
                   title="Magnet 3.3, no value"),

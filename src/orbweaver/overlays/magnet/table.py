@@ -24,6 +24,8 @@ ASKS_MAX = 4
 """Most nodes that are asked because of one answer."""
 SUSPECT_CYCLES = 2
 """Cycles in which a neighbour under suspicion is asked before it is taken for lost."""
+QUIET = 2
+"""Cycles without a change after which a ring counts as formed."""
 LOST_MAX = 64
 """Lost neighbours that are remembered, the latest ones."""
 CALLS = 10
@@ -269,6 +271,10 @@ class Table:
         if now - self._pinged_ms >= self._ping_ms:
             self._pinged_ms = now
             self._ping()
+
+    def is_quiet(self) -> bool:
+        """Return whether the neighbours on the control ring have not changed for some cycles."""
+        return self._quiet[False] > QUIET
 
     def suspect(self, node: NodeId) -> None:
         """Something that went to a neighbour has led to nothing. Ask whether it is there, rather

@@ -42,10 +42,12 @@ BRANCHES_MAX = 1 << 15
 """Most trees that a node lets itself be put on, since a peer can make up any number of topics."""
 CHILDREN_OF = 1 << 13
 """Most trees in which one neighbour is a child or the parent."""
+FORMING_MS = 8000
+"""Milliseconds after which a node joins trees though its place on the control ring still changes."""
 BEATS_MISSED = 4
 """Beats without news of the root after which a branch has lost it."""
-VIA_MEMBER = 2
-"""How often a node is asked through a member of the tree before it asks the home."""
+VIA_HOME = 1
+"""How often a node without members to ask tries its own way to the home first."""
 
 
 class Branch:
@@ -96,8 +98,13 @@ class Trees:
         """Topics to be looked at in the next cycle."""
         self._new: dict[tuple[Topic, NodeId], None] = {}
         """Children that have not been told yet what they may have missed."""
+        self._begun = False
+        self._since_ms = 0
         self._rehome = False
         self._stale_ms = BEATS_MISSED * params.beat_ms + params.cycle_ms
+
+    def start(self) -> None:
+        self._since_ms = self._outbox.now()
 
     # -- what this node wants
 
@@ -145,6 +152,9 @@ class Trees:
     def step(self) -> None:
         """Once a cycle: join where it has to be, leave where no one needs this node, beat."""
         now = self._outbox.now()
+        if not self._begun:
+            # On a ring that is still forming, requests would end anywhere.
+            self._begun = self._table.is_quiet() or now - self._since_ms > FORMING_MS
         if self._rehome:
             self._rehome = False
             self._look.update((topic, None) for topic, b in self.branches.items() if b.rooted)
@@ -192,6 +202,9 @@ class Trees:
                 branch.fresh_ms = now
             if branch.rooted:
                 continue
+            if not self._begun:
+                self._look[topic] = None
+                continue
             if not branch.stray and self._attached(branch):
                 branch.tries = 0
                 continue
@@ -206,7 +219,7 @@ class Trees:
 
     def _wait_ms(self, branch: Branch) -> int:
         """Return how long a node waits for the answer to joinTree: longer each time."""
-        return self._params.join_ms << min(3, max(0, branch.tries - 1))
+        return self._params.join_ms * min(3, max(1, branch.tries - 3))
 
     def _attached(self, branch: Branch) -> bool:
         if branch.rooted:
@@ -222,12 +235,18 @@ class Trees:
             self.become_root(topic)
             return
         branch.tries += 1
-        members = self._members(topic) if branch.tries <= VIA_MEMBER else []
+        # Where there is no answer, ask in turn another member and the home, by another way.
+        members = self._members(topic) if branch.tries % 3 else []
         request = JoinTree(topic, self._me, self._table.skewed.here, False, 0)
         if members:
             self._outbox.send(pick(self._context.rng, members), request)
-        else:
+        elif branch.tries <= VIA_HOME:
             self._seek_home(request)
+        else:
+            hop = self._table.control.router.next_hop(PLACE_OF_TOPIC[topic])
+            assert hop is not None, "this node is not the home"
+            self._table.suspect(hop)
+            self._outbox.send(pick(self._context.rng, list(self._table.peers)), request)
 
     def on_join_tree(self, sender: NodeId, message: JoinTree) -> None:
         """Phase 2 (lines 7-11): climb until this node is the home, or on the greedy path."""
