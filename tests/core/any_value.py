@@ -21,6 +21,7 @@ INT_MIN, INT_MAX = -(2**63), 2**64 - 1
 LEAVES: dict[Any, st.SearchStrategy[Any]] = {
     bool: st.booleans(),
     int: st.integers(INT_MIN, INT_MAX),
+    float: st.floats(),
     str: st.text(st.characters(codec="utf-8"), max_size=5),
     bytes: st.binary(max_size=5),
     Interest: st.integers(0, 2**5 - 1).map(TABLE.of_mask),
@@ -48,6 +49,10 @@ def values_of(
         if arguments[-1] is Ellipsis:
             return st.lists(values_of(arguments[0], leaves), max_size=3).map(tuple)
         return st.tuples(*(values_of(argument, leaves) for argument in arguments))
+    if isinstance(origin, type) and issubclass(origin, msgspec.Struct):  # a generic message
+        (parameter,) = origin.__parameters__  # type: ignore[attr-defined]
+        leaves = {**leaves, parameter: values_of(arguments[0], leaves)}
+        hint = origin
     hints = get_type_hints(hint, include_extras=True)
     fields = [hints[field.name] for field in msgspec.structs.fields(hint)]
     return st.builds(hint, *(values_of(field, leaves) for field in fields))

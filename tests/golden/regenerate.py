@@ -9,7 +9,7 @@ from pathlib import Path
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Codec, Event, Message
-from orbweaver.core.topics import TopicTable
+from orbweaver.core.topics import NOTHING, Interest, TopicTable
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.messages import (
     Beside,
@@ -27,6 +27,7 @@ from orbweaver.gossip.messages import (
 )
 from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Newest, Prune, Push
 from orbweaver.overlays.catalog import OVERLAYS, find
+from orbweaver.overlays.magnet import messages as magnet
 from orbweaver.overlays.spidercast.messages import (
     Closer,
     Connect,
@@ -92,6 +93,39 @@ def samples() -> list[Message]:
         Notice((NodeId(7), 1000, "a/b", 3)),
         Pull((NodeId(7), 1000, "a/b", 3)),
         Pulled(event, 2, 15),
+        *magnet_samples(interest, event),
+    ]
+
+
+def magnet_samples(interest: Interest, event: Event) -> list[Message]:
+    node, place = NodeId(9), (1 << 63) + 5
+    entry = magnet.RingDescriptor(node, NOTHING, 12, place)
+    sample = magnet.Sample(node, interest, (), (("news", 1.5),), place, True, 12)
+    samples = magnet.TopicSamples("news", (sample,))
+    recent = magnet.Recent(event.stream, 1, 3)
+    return [
+        magnet.Ping(True, None),
+        magnet.Ping(False, entry),
+        magnet.Unlink(leaving=True),
+        magnet.Ask(False, entry),
+        magnet.Told(True, entry, (entry,), (4,)),
+        magnet.Walk(node, 3, place, 7, 5),
+        magnet.Walked(3, entry),
+        magnet.Find(node, place, 2),
+        magnet.Found(place, entry),
+        magnet.Report(sample, ("a/b",), (samples,)),
+        magnet.View((samples,)),
+        magnet.Acquire(),
+        magnet.Acquired(place),
+        magnet.Acquired(None),
+        magnet.JoinTree("news", node, place, False, 1),
+        magnet.Grow("news", node, place, 7, NodeId(4), 3000, 1),
+        magnet.Beat((magnet.Branching("a/b", 7, NodeId(4), 3000, (recent,)),)),
+        magnet.Have((recent,)),
+        magnet.LeaveTree(("news",)),
+        magnet.Publishing((NodeId(7), 1000, "a/b", 3), 1),
+        magnet.Publish(event, 1, 15),
+        magnet.Multicast(event, 2, 15),
     ]
 
 

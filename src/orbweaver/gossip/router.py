@@ -16,9 +16,7 @@ class Router:
     than this node: in either direction, or clockwise only, to the last one before the place.
     """
 
-    def __init__(
-        self, me: NodeId, places: Mapping[NodeId, int], clockwise: bool = False
-    ) -> None:
+    def __init__(self, me: NodeId, places: Mapping[NodeId, int], clockwise: bool = False) -> None:
         self._me = me
         self._place_of = places
         self._clockwise = clockwise

@@ -17,7 +17,15 @@ from orbweaver.overlays.vitis.rvr import Rvr
 OVERLAYS: dict[str, type[Overlay]] = {
     overlay.name: overlay
     for overlay in (
-        SpiderCast, Vitis, Rvr, Opt, Magnet, MagnetStrawman, Similarity, RandomLinks, RingPerTopic
+        SpiderCast,
+        Vitis,
+        Rvr,
+        Opt,
+        Magnet,
+        MagnetStrawman,
+        Similarity,
+        RandomLinks,
+        RingPerTopic,
     )
 }
 

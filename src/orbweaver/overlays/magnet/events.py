@@ -5,9 +5,9 @@ the home pulls it, so that nodes in between never carry events that they do not 
 repeats this at growing intervals as long as the event is kept: a home that took over in between
 pulls what it lacks.
 
-What a broken branch missed is pulled afterwards. Beats name the streams of which a parent has recent
-events. A child pulls what it lacks, and tells the parent of what the parent lacks, so that a new
-root also learns what only its children have.
+What a broken branch missed is pulled afterwards. Beats name the streams of which a parent has
+recent events. A child pulls what it lacks, and tells the parent of what the parent lacks, so that a
+new root also learns what only its children have.
 """
 
 from __future__ import annotations
@@ -162,10 +162,8 @@ class Events:
         if hop is not None:
             if message.hops < HOPS_MAX:
                 self._outbox.send(hop, Publishing(name, message.hops + 1))
-        elif name[0] != self._me:
-            # Also of an event that is here: its publisher learns who is the home.
-            if not self.seen(name):
-                self._outbox.send(name[0], Pull(name))
+        elif name[0] != self._me and not self.seen(name):
+            self._outbox.send(name[0], Pull(name))
 
     def on_pull(self, sender: NodeId, message: Pull) -> None:
         name = message.event

@@ -209,9 +209,7 @@ class Fingers:
                             message.hops - 1)  # fmt: skip
                 self._context.outbox.send(pick(self._context.rng, onward), walk)
                 return
-        self._context.outbox.send(
-            message.origin, Walked(message.ticket, self._table.descriptor())
-        )
+        self._context.outbox.send(message.origin, Walked(message.ticket, self._table.descriptor()))
 
     def _inside(self, after: int, before: int, origin: NodeId) -> list[NodeId]:
         """Return the nodes of a range to which a walk can go on from here."""

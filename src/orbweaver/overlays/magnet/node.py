@@ -53,6 +53,9 @@ from orbweaver.overlays.magnet.trees import Trees
 
 GRANT_MS = 10_000
 """Milliseconds for which a place that was given away counts as taken."""
+RATE_MAX = 1e6
+"""Largest rate of publication that another node is believed to have observed, relative to a topic
+of which nothing is known."""
 GRANTS_MAX = 64
 """Most places given away that are remembered."""
 
@@ -291,8 +294,8 @@ class Magnet(Overlay):
         """Give the sender the place halfway to this node's successor (line 3)."""
         now = self.context.outbox.now()
         skewed = self.table.skewed
-        for place in [p for p, at in self.granted.items() if now - at > GRANT_MS]:
-            del self.granted[place]
+        for old in [p for p, at in self.granted.items() if now - at > GRANT_MS]:
+            del self.granted[old]
         here = skewed.here
         ahead = [skewed.places[node] for node in skewed.successors if node != sender]
         behind = [skewed.places[node] for node in skewed.predecessors if node != sender]
@@ -330,9 +333,9 @@ class Magnet(Overlay):
                 behind = [skewed.places[n] for n in skewed.predecessors]
                 ahead = [p for p in ahead if p != self.place]
                 behind = [p for p in behind if p != self.place]
-                place = place_beside(self.place, ahead, behind)
-                if place is not None:
-                    self.move_to(place)
+                free = place_beside(self.place, ahead, behind)
+                if free is not None:
+                    self.move_to(free)
                 return
 
     def move_to(self, place: int) -> None:
@@ -358,7 +361,8 @@ class Magnet(Overlay):
             theirs = set(sample.hashes)
             both = sum(hash_of(topic) in theirs for topic in mine)
             return both / (len(mine) + len(theirs) - both)
-        return self.likeness(sample.interest, dict(sample.rates))
+        told = {topic: rate for topic, rate in sample.rates if 0 <= rate <= RATE_MAX}
+        return self.likeness(sample.interest, told)
 
     def likeness(self, other: Interest, told: dict[Topic, float] | None = None) -> float:
         mine = self.subscribed()

@@ -152,9 +152,7 @@ class Table:
         self._outbox.send(sender, answer)
         self.consider(about)
 
-    def _strangers(
-        self, skewed: bool, place: int, but: NodeId
-    ) -> list[tuple[RingDescriptor, int]]:
+    def _strangers(self, skewed: bool, place: int, but: NodeId) -> list[tuple[RingDescriptor, int]]:
         """Return the nodes of the view next to a place that are no neighbours, with ages."""
         near = []
         for entry, age in zip(*self._newscast.sample(), strict=True):
@@ -172,9 +170,7 @@ class Table:
             self.consider(message.about)
             self.hear(message.skewed, message.entries, message.ages)
 
-    def hear(
-        self, skewed: bool, entries: Sequence[Descriptor], ages: Sequence[int]
-    ) -> None:
+    def hear(self, skewed: bool, entries: Sequence[Descriptor], ages: Sequence[int]) -> None:
         """Ask the nodes that others tell of, if they would be neighbours on a ring: the nearest
         on either side first."""
         ring, now = self.ring(skewed), self._outbox.now()

@@ -8,10 +8,10 @@ greedy path, the path grows down to p (phase 3).
 Whether a node is on it is told by its *range* (ours). Of the nodes to which its parent can pass a
 message, the node is the one chosen for all places from its own to below that of the next one. So a
 node's range ends where the next neighbour of its parent stands, or where its parent's range ends;
-the range of the home is the whole ring. With ranges, the path is the greedy one exactly. The printed
-condition, that the tree has the edge to the next hop from here, stops too low where an ancestor
-knows a node closer to p. And when a finger or a place changes, a node finds itself out of its
-parent's range, keeps the parent for the moment, and joins again.
+the range of the home is the whole ring. With ranges, the path is the greedy one exactly. The
+printed condition, that the tree has the edge to the next hop from here, stops too low where an
+ancestor knows a node closer to p. And when a finger or a place changes, a node finds itself out of
+its parent's range, keeps the parent for the moment, and joins again.
 
 Beats go down from the root. They carry the ranges, and a number by which a branch knows that it
 still hangs at the root: in a loop of parents it does not grow.
@@ -40,10 +40,8 @@ HOPS_MAX = 128
 """Most hops of a JOIN-TREE or GROW. Where parents form a loop, it ends there."""
 BRANCHES_MAX = 1 << 15
 """Most trees that a node lets itself be put on, since a peer can make up any number of topics."""
-CHILDREN_OF = 1 << 13
-"""Most trees in which one neighbour is a child or the parent."""
 FORMING_MS = 8000
-"""Milliseconds after which a node joins trees though its place on the control ring still changes."""
+"""Milliseconds after which a node joins trees though its control ring still changes."""
 BEATS_MISSED = 4
 """Beats without news of the root after which a branch has lost it."""
 VIA_HOME = 1
@@ -53,7 +51,7 @@ VIA_HOME = 1
 class Branch:
     """The place of this node in one tree."""
 
-    __slots__ = ("asked_ms", "beat", "children", "end", "fresh_ms", "parent", "rooted", "root",
+    __slots__ = ("asked_ms", "beat", "children", "end", "fresh_ms", "parent", "root", "rooted",
                  "stray", "tries")  # fmt: skip
 
     def __init__(self, root: NodeId, now: int) -> None:
@@ -211,7 +209,9 @@ class Trees:
             self._look[topic] = None
             # While the parent still serves it, there is no hurry: others may be moving too.
             served = self._attached(branch)
-            if now - branch.asked_ms >= (self._params.stray_ms if served else self._wait_ms(branch)):
+            if now - branch.asked_ms >= (
+                self._params.stray_ms if served else self._wait_ms(branch)
+            ):
                 branch.asked_ms = now
                 self.join_tree(topic, branch)
         for parent, topics in left.items():
@@ -270,9 +270,7 @@ class Trees:
     def _seek_home(self, message: JoinTree) -> None:
         hop = self._table.control.router.next_hop(PLACE_OF_TOPIC[message.topic])
         if hop is not None:
-            onward = JoinTree(
-                message.topic, message.origin, message.place, True, message.hops + 1
-            )
+            onward = JoinTree(message.topic, message.origin, message.place, True, message.hops + 1)
             self._outbox.send(hop, onward)
         elif message.origin != self._me:
             branch = self.become_root(message.topic)
@@ -296,9 +294,7 @@ class Trees:
             branch.fresh_ms = self._outbox.now()
         return branch
 
-    def _grow(
-        self, topic: Topic, branch: Branch, origin: NodeId, place: int, hops: int
-    ) -> None:
+    def _grow(self, topic: Topic, branch: Branch, origin: NodeId, place: int, hops: int) -> None:
         """Phase 3 (lines 12-14): go on along the greedy path, one child further."""
         skewed = self._table.skewed
         hop = origin if origin in self._table.peers else skewed.router.next_hop(place)
@@ -363,8 +359,10 @@ class Trees:
         here = skewed.here
         place = skewed.places[child]
         ahead = (place - here) % SPACE
-        span = ((branch.end - here) % SPACE or SPACE) if branch.rooted else (
-            (branch.end - here) % SPACE
+        span = (
+            ((branch.end - here) % SPACE or SPACE)
+            if branch.rooted
+            else ((branch.end - here) % SPACE)
         )
         if not 0 < ahead < span:
             return place
@@ -400,9 +398,7 @@ class Trees:
         for child, branches in out.items():
             self._outbox.send(child, Beat(tuple(branches)))
 
-    def _branching(
-        self, topic: Topic, branch: Branch, child: NodeId, recent: Recents
-    ) -> Branching:
+    def _branching(self, topic: Topic, branch: Branch, child: NodeId, recent: Recents) -> Branching:
         end = self._end_of(branch, child)
         return Branching(topic, end, branch.root, max(0, branch.beat), recent)
 
