@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from hypothesis import strategies as st
@@ -43,6 +43,8 @@ def values_of(
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _within(values_of(arguments[0], leaves), arguments[0], arguments[1:])
+    if origin is Literal:
+        return st.sampled_from(arguments)
     if origin in (types.UnionType, Union):
         return st.one_of(*(values_of(argument, leaves) for argument in arguments))
     if origin is tuple:

@@ -28,6 +28,7 @@ from orbweaver.gossip.messages import (
 from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Newest, Prune, Push
 from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.overlays.magnet import messages as magnet
+from orbweaver.overlays.omen import messages as omen
 from orbweaver.overlays.spidercast.messages import (
     Closer,
     Connect,
@@ -94,6 +95,31 @@ def samples() -> list[Message]:
         Pull((NodeId(7), 1000, "a/b", 3)),
         Pulled(event, 2, 15),
         *magnet_samples(interest, event),
+        *omen_samples(interest, entry),
+    ]
+
+
+def omen_samples(interest: Interest, entry: Descriptor) -> list[Message]:
+    four, five = NodeId(4), NodeId(5)
+    return [
+        omen.Alive(3, True, True, None),
+        omen.Alive(3, False, False, entry),
+        omen.LinkRequest(entry),
+        omen.LinkAccept(entry),
+        omen.LinkDown(),
+        omen.Local(1000, entry, (omen.HeldNeighbor(entry, (four, five)),)),
+        omen.Successors((four, five)),
+        omen.Join(entry, interest, 2),
+        omen.Leaving(),
+        omen.Handled(four, 1000, "leave"),
+        omen.Enlist(2, interest),
+        omen.Probe(four, 2, (omen.ProbeLabel("news", five),)),
+        omen.ShadowReport(2, 3, (four,), (omen.ProbeLabel("news", five),)),
+        omen.Mend((four, five)),
+        omen.ViewAsk(four),
+        omen.ViewTold(four, interest, (entry,), (entry,)),
+        omen.Labels((omen.ComponentLabel("news", four, 1000),)),
+        omen.Meet(entry, (omen.ComponentLabel("news", four, 1000),)),
     ]
 
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.core.overlay import Overlay
 from orbweaver.overlays.magnet import Magnet, MagnetStrawman
+from orbweaver.overlays.omen import OMen
 from orbweaver.overlays.spidercast import SpiderCast
 from orbweaver.overlays.spidercast.baselines import RandomLinks, Similarity
 from orbweaver.overlays.spidercast.ring_per_topic import RingPerTopic
@@ -23,6 +24,7 @@ OVERLAYS: dict[str, type[Overlay]] = {
         Opt,
         Magnet,
         MagnetStrawman,
+        OMen,
         Similarity,
         RandomLinks,
         RingPerTopic,

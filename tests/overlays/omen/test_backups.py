@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from orbweaver.core.seeds import generator, sample
 from orbweaver.overlays.omen.backups import (
-    Ready,
+    BackupsReady,
     build_backups_greedy,
     build_backups_primal_dual,
     coverage,
@@ -91,7 +91,7 @@ def test_claim_o1_primal_dual_is_balanced_and_greedy_is_not() -> None:
 
 
 def test_a_set_is_ready_when_full_or_when_rounds_bring_no_gain() -> None:
-    ready = Ready(3)
+    ready = BackupsReady(3)
     full = coverage(0b11, [(1, 0b11), (2, 0b11)], 2)
     half = coverage(0b11, [(1, 0b11), (2, 0b01)], 2)
     assert (full.factor(), half.factor()) == (2, 1)

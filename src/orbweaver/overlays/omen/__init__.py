@@ -11,3 +11,8 @@ successors know the same and take over, so that L concurrent events are survived
 `backups` has Sec. 4.2, `repair` Algorithm 1, `churn` Algorithms 5 and 6. docs/overlays/omen.md
 maps every section to its function and lists what the paper leaves open and what we chose.
 """
+
+from orbweaver.overlays.omen.node import OMen
+from orbweaver.overlays.omen.params import OMenParams
+
+__all__ = ["OMen", "OMenParams"]

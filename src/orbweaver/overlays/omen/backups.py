@@ -121,7 +121,7 @@ def _pick(fits: list[Candidate], missing: int, rng: Random, choice: Choice) -> C
     return max(fits, key=lambda candidate: (candidate[1] & missing).bit_count())
 
 
-class Ready:
+class BackupsReady:
     """The ready flag R(v') of a backup set.
 
     A set is ready when each topic is covered lambda times. A topic with fewer subscribers than

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from orbweaver.core.ids import NodeId
-from orbweaver.overlays.omen.backups import Ready
+from orbweaver.overlays.omen.backups import BackupsReady
 
 Kind = Literal["join", "leave"]
 
@@ -124,9 +124,11 @@ class LocalView:
         self.incarnation = 0
         self.neighbors: dict[NodeId, int] = {}
         """N(v'): the neighbours of the node, and the masks of their topics."""
+        self.contacts: dict[NodeId, tuple[NodeId, ...]] = {}
+        """The successors of each neighbour, which can be asked about it when it has left too."""
         self.backups: dict[NodeId, int] = {}
         """B(v'): its backup set, and the masks of their topics."""
-        self.ready = Ready(rounds)
+        self.ready = BackupsReady(rounds)
         """R(v')."""
 
 

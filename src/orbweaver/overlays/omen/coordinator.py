@@ -1,0 +1,165 @@
+"""The coordinator of churn events: collects what shadow nodes know, then repairs (Sec. 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from orbweaver.core.ids import NodeId
+from orbweaver.core.overlay import Context
+from orbweaver.core.topics import NOTHING
+from orbweaver.overlays.omen.churn import ChurnEvent, LocalView, LocalViews, Shadow, shadow_of
+from orbweaver.overlays.omen.messages import (
+    Enlist,
+    Mend,
+    ShadowReport,
+    ViewAsk,
+    ViewTold,
+)
+from orbweaver.overlays.omen.params import OMenParams
+from orbweaver.overlays.omen.probing import Session, components
+from orbweaver.overlays.omen.repair import repair_tco_on_churn
+
+Given = tuple[NodeId, Enlist | Mend | ViewAsk]
+"""A node, and what is to be sent to it."""
+STEP_MS = 100
+"""How often a repair under way is looked at, in milliseconds."""
+VIEW_NODES_MAX = 4096
+"""How many neighbours or backups another node may name in a local view."""
+
+
+class Coordinator:
+    TIMER = "repair"
+
+    def __init__(self, context: Context, params: OMenParams, views: LocalViews) -> None:
+        self._context = context
+        self._params = params
+        self._views = views
+        self.incarnation = 0
+        """When this node started, in milliseconds. It tells the lives of the node apart."""
+        self._number = 0
+        self._sessions: dict[int, Session] = {}
+        self._finished: list[ChurnEvent] = []
+
+    def start(self, now: int) -> None:
+        self.incarnation = self._number = now
+
+    def begin(
+        self, event: ChurnEvent, views: Mapping[NodeId, LocalView], gone: Collection[NodeId]
+    ) -> None:
+        """Begin to repair what a node held together that has left."""
+        self._survey(self._new(event, views), gone)
+
+    def begin_join(self, event: ChurnEvent, topics: int, gone: Collection[NodeId]) -> None:
+        """Begin to link up a node that has joined: S = B(v') + v'."""
+        session = self._new(event, {})
+        view = self._views.of.get(event.node)
+        if view is not None:
+            live = {n: mask for n, mask in view.backups.items() if n not in gone}
+            session.shadow = Shadow((), topics, {event.node: view.topics}, live, ())
+
+    def step(self, gone: Collection[NodeId]) -> list[Given]:
+        """Go on with all repairs. Return what is to be sent."""
+        now = self._context.outbox.now()
+        given: list[Given] = []
+        for number, session in list(self._sessions.items()):
+            given += self._enlist(session)
+            waiting = session.missing()
+            quiet = not waiting and now - session.changed >= self._params.quiet_ms
+            if session.enlisted and not quiet and now - session.began < self._params.repair_ms:
+                continue
+            session.silent.update(dict.fromkeys(waiting))
+            asks = self._ask_about_dead(session, gone)
+            if asks or self._survey(session, gone):
+                given += asks + self._enlist(session)
+                session.began = session.changed = now
+                continue
+            del self._sessions[number]
+            self._finished.append(session.event)
+            given += self._mend(session)
+        if self._sessions:
+            self._context.outbox.set_timer(self.TIMER, STEP_MS)
+        return given
+
+    def finished(self) -> list[ChurnEvent]:
+        """Return the events whose repair is done since this was last called."""
+        done, self._finished = self._finished, []
+        return done
+
+    def on_report(self, sender: NodeId, message: ShadowReport) -> None:
+        session = self._sessions.get(message.number)
+        if session is not None and sender in session.enlisted:
+            session.reports[sender] = message
+            session.changed = self._context.outbox.now()
+
+    def on_view_told(self, message: ViewTold, gone: Collection[NodeId]) -> None:
+        """Chain a node that has left together with the one that is repaired."""
+        for session in self._sessions.values():
+            if message.node not in session.asked or message.node in session.views:
+                continue
+            view = session.views[message.node] = LocalView(1)
+            view.topics = message.topics.mask
+            told = message.neighbors[:VIEW_NODES_MAX], message.backups[:VIEW_NODES_MAX]
+            view.neighbors = {about.node: about.interest.mask for about in told[0]}
+            view.backups = {about.node: about.interest.mask for about in told[1]}
+            self._survey(session, gone)
+
+    # -- inside
+
+    def _new(self, event: ChurnEvent, views: Mapping[NodeId, LocalView]) -> Session:
+        self._number += 1
+        session = self._sessions[self._number] = Session(event, self._number, views)
+        session.began = session.changed = self._context.outbox.now()
+        return session
+
+    def _survey(self, session: Session, gone: Collection[NodeId]) -> bool:
+        """Put the shadow set together anew. Return whether it has new members."""
+        if session.event.kind == "join":
+            return False
+        dead = {*gone, *session.silent}
+        session.shadow = shadow_of(session.event.node, session.views, dead)
+        return any(node not in session.enlisted for node in session.shadow.interests())
+
+    def _enlist(self, session: Session) -> list[Given]:
+        """Enlist the shadow nodes that are not enlisted yet."""
+        topics = self._context.topics
+        given: list[Given] = []
+        for node, mask in session.shadow.interests().items():
+            if node in session.enlisted:
+                continue
+            session.enlisted[node] = None
+            starts = NOTHING
+            if session.event.kind == "leave" and node in session.shadow.neighbors:
+                starts = topics.of_mask(mask & session.shadow.topics)
+            given.append((node, Enlist(session.number, starts)))
+        return given
+
+    def _ask_about_dead(self, session: Session, gone: Collection[NodeId]) -> list[Given]:
+        """Ask for the local views of dead neighbours, which their successors hold."""
+        if session.event.kind == "join":
+            return []
+        dead = {*gone, *session.silent}
+        given: list[Given] = []
+        for node in shadow_of(session.event.node, session.views, dead).unknown:
+            if node in session.asked or node in session.views:
+                continue
+            session.asked[node] = None
+            if node in self._views.of:
+                session.views[node] = self._views.of[node]
+                continue
+            contacts = [v.contacts[node] for v in session.views.values() if node in v.contacts]
+            given += [(peer, ViewAsk(node)) for peer in dict.fromkeys(sum(contacts, ()))]
+        return [(peer, ask) for peer, ask in given if peer not in dead]
+
+    def _mend(self, session: Session) -> list[Given]:
+        """Choose the new edges and return a MEND for each end."""
+        shadow = session.shadow
+        reports = session.reports
+        interests = {n: mask for n, mask in shadow.interests().items() if n in reports}
+        joined = components(session, self._params.components, self._context.topics, interests)
+        degrees = {node: report.degree for node, report in reports.items()}
+        edges = repair_tco_on_churn(interests, shadow.topics, joined, degrees, self._params.rho)
+        ends: dict[NodeId, list[NodeId]] = {}
+        for a, b in edges:
+            ends.setdefault(a, []).append(b)
+            ends.setdefault(b, []).append(a)
+        return [(node, Mend(tuple(peers))) for node, peers in ends.items()]

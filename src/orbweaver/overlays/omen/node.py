@@ -1,0 +1,694 @@
+"""One node's side of OMen."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import ClassVar, cast
+
+from orbweaver.core.errors import UsageError
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import Carrier, Event
+from orbweaver.core.overlay import Claims, Context, Overlay, Timer
+from orbweaver.core.seeds import below, pick, sample
+from orbweaver.gossip import tman
+from orbweaver.gossip.cyclon import Cyclon
+from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.gossip.heartbeats import Heartbeats
+from orbweaver.gossip.interest import OwnInterest
+from orbweaver.gossip.links import Links
+from orbweaver.gossip.membership import interest_view
+from orbweaver.gossip.messages import Exchange, ExchangeReply, Shuffle, ShuffleReply
+from orbweaver.gossip.plumtree import Plumtree
+from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push
+from orbweaver.gossip.views import PartialView
+from orbweaver.overlays.omen.acquaintances import Acquaintances
+from orbweaver.overlays.omen.backups import (
+    Candidate,
+    build_backups_greedy,
+    build_backups_primal_dual,
+    coverage,
+)
+from orbweaver.overlays.omen.churn import ChurnEvent, ChurnHandling, LocalView, LocalViews
+from orbweaver.overlays.omen.coordinator import Coordinator
+from orbweaver.overlays.omen.labels import ComponentLabels
+from orbweaver.overlays.omen.messages import (
+    Alive,
+    Enlist,
+    Handled,
+    HeldNeighbor,
+    Join,
+    Labels,
+    Leaving,
+    LinkAccept,
+    LinkDown,
+    LinkRequest,
+    Local,
+    Meet,
+    Mend,
+    Probe,
+    ProbeLabel,
+    ShadowReport,
+    Successors,
+    ViewAsk,
+    ViewTold,
+)
+from orbweaver.overlays.omen.params import OMenParams
+from orbweaver.overlays.omen.probing import Probing, take_labels
+from orbweaver.overlays.omen.ring import IdentifierCircle
+
+TOLD_TIMES = 3
+"""In how many heartbeats a change of interest is told, since messages can be lost."""
+LINKS_ASKED_MAX = 256
+"""How many requests for links are remembered at a time."""
+MEETINGS = 3
+"""How many nodes a root meets in each heartbeat, each for another topic."""
+LABELS_MET_MAX = 64
+"""How many labels a node shows to a node that it meets."""
+
+
+class OMen(Overlay):
+    name: ClassVar[str] = "omen"
+    summary: ClassVar[str] = "low-degree topic-connected overlay, mended by backup sets"
+    paper: ClassVar[str] = "OMen, DEBS 2016"
+    Params = OMenParams
+    params: OMenParams
+    messages = (Alive, LinkRequest, LinkAccept, LinkDown, Local, Successors, Join, Leaving,
+                Handled, Enlist, Probe, ShadowReport, Mend, ViewAsk, ViewTold, Labels, Meet,
+                Exchange, ExchangeReply, *Plumtree.messages, *Cyclon.messages)  # fmt: skip
+
+    CYCLE = "cycle"
+    LABELS = "labels"
+
+    def __init__(self, context: Context, params: OMenParams) -> None:
+        super().__init__(context, params)
+        if params.omen_g != "no" and context.directory is None:
+            raise UsageError(
+                f"omen_g '{params.omen_g}' asks an oracle, which only a simulation has; "
+                "set omen_g=no"
+            )
+        me = context.me
+        self.interest = OwnInterest(me, context.topics)
+        self.linked = Links(context, params)
+        self.neighbors = self.linked.neighbors
+        self.plumtree = self.linked.plumtree
+        self.heartbeats = self.linked.heartbeats
+        self.view = interest_view(context, params, self.interest)
+        self.cyclon = self.view if isinstance(self.view, Cyclon) else None
+        self.pool = Acquaintances(me, params.age_max_ms)
+        self.circle = IdentifierCircle(me, params.resilience + 1, context.places)
+        self.views = LocalViews(params.resilience, params.ready_rounds)
+        self.churn = ChurnHandling(params.standby_ms)
+        self.probing = Probing()
+        self.coordinator = Coordinator(context, params, self.views)
+        self.labels = ComponentLabels(me, params.heartbeat_ms)
+        self.joining: dict[NodeId, int] = {}
+        """Nodes that asked to be linked up, and the mask of the topics they lack."""
+        self.successors_of: dict[NodeId, tuple[NodeId, ...]] = {}
+        """The successors of each neighbour, as it told them."""
+        self.formed: dict[NodeId, int] = {}
+        """When each link was formed."""
+        self.link_asked: dict[NodeId, int] = {}
+        """Peers asked for a link, and when."""
+        self.cycles = 0
+        self.tell = 0
+        """In how many heartbeats this node's descriptor is told yet."""
+        self.running = False
+
+    @classmethod
+    def claims(cls, params: OMenParams) -> Claims:
+        return Claims(noiseless=True, topic_connected=True, total_delivery=True)
+
+    # -- what the host calls
+
+    def start(self, contacts: Sequence[NodeId]) -> None:
+        outbox = self.context.outbox
+        self.running = True
+        self.interest.start(outbox.now())
+        self.coordinator.start(outbox.now())
+        self.plumtree.start()
+        if self.cyclon is not None:
+            self.cyclon.start(contacts)
+        if isinstance(self.view, PartialView):
+            self.view.draw(self.context.rng, self.context.me)
+        self.meet(contacts)
+        if self.params.contacts_are_links:
+            self.ask_for_links(contacts)
+        outbox.set_timer(Heartbeats.TIMER, 1 + below(self.context.rng, self.params.heartbeat_ms))
+        outbox.set_timer(self.CYCLE, 1 + below(self.context.rng, self.params.cycle_ms // 2 + 1))
+
+    def meet(self, contacts: Sequence[NodeId]) -> None:
+        if self.cyclon is not None:
+            self.cyclon.meet(contacts)
+        for contact in contacts[:3]:
+            if contact != self.context.me:
+                self.exchange_with(contact)
+
+    def stop(self) -> None:
+        self.running = False
+        for peer in self.watched():
+            self.context.outbox.send(peer, Leaving())
+        for peer in list(self.neighbors):
+            self.unlink(peer)
+
+    def subscribe(self, topic: Topic) -> None:
+        self.interest.subscribe(topic, self.context.outbox.now())
+        self.plumtree.subscribe(topic)
+        self.interest_changed()
+
+    def unsubscribe(self, topic: Topic) -> None:
+        self.interest.unsubscribe(topic)
+        self.plumtree.unsubscribe(topic)
+        self.interest_changed()
+
+    def publish(self, topic: Topic, payload: bytes) -> Event:
+        if self.interest.publish(topic):
+            self.interest_changed()
+        return self.plumtree.publish(topic, payload)
+
+    def receive_all(self, sender: NodeId, messages: Sequence[Carrier]) -> None:
+        self.plumtree.on_pushes(sender, cast("Sequence[Push]", messages))
+
+    def wake(self, timer: Timer) -> None:
+        if timer == Heartbeats.TIMER:
+            self.beat()
+        elif timer == self.CYCLE:
+            self.cycle()
+        elif timer == self.LABELS:
+            self.tell_labels()
+        elif timer == Coordinator.TIMER:
+            self.repair()
+        elif timer == Cyclon.TIMER:
+            cast(Cyclon, self.cyclon).wake()
+        else:
+            self.plumtree.wake(cast(str, timer))
+
+    def lost(self, peer: NodeId) -> None:
+        """A neighbour on the ring or in the overlay has left: a churn event."""
+        self.depart(peer)
+
+    def links(self) -> Collection[NodeId]:
+        return self.neighbors.keys()
+
+    def status(self) -> dict[str, int]:
+        return {
+            "uncovered": self.uncovered().bit_count(),
+            "views": len(self.views.of),
+            "views_ready": len(self.views.ready()),
+            "churn_pending": len(self.churn.pending()),
+        }
+
+    # -- failure detection among ring neighbours and overlay neighbours (Sec. 3.3)
+
+    def watched(self) -> list[NodeId]:
+        return list(dict.fromkeys([*self.neighbors, *self.circle.nodes]))
+
+    def beat(self) -> None:
+        outbox, now = self.context.outbox, self.context.outbox.now()
+        outbox.set_timer(Heartbeats.TIMER, self.params.heartbeat_ms)
+        for peer in self.heartbeats.suspects(self.watched(), now):
+            self.depart(peer)
+        about = self.interest.about if self.tell > 0 else None
+        self.tell -= 1
+        for peer in self.watched():
+            linked = peer in self.neighbors
+            outbox.send(peer, Alive(len(self.neighbors), linked, True, about))
+        self.labels.step(self.interest.topics, now)
+        self.tell_labels()
+        self.look_for_others()
+
+    def on_alive(self, sender: NodeId, message: Alive) -> None:
+        now = self.context.outbox.now()
+        self.heard(sender)
+        if message.about is not None and message.about.node == sender:
+            self.pool.take([message.about], [0], now)
+            if sender in self.neighbors:
+                self.link(message.about)
+        if message.linked and sender not in self.neighbors:
+            self.context.outbox.send(sender, LinkRequest(self.interest.about))
+        half = sender in self.neighbors and not message.linked
+        if half and now - self.formed.get(sender, now) > 2 * self.params.heartbeat_ms:
+            self.unlink(sender)
+        if message.asks and sender not in self.neighbors and sender not in self.circle.nodes:
+            self.context.outbox.send(sender, Alive(len(self.neighbors), False, False, None))
+
+    def heard(self, peer: NodeId) -> None:
+        now = self.context.outbox.now()
+        self.pool.heard(peer, now)
+        if peer in self.neighbors or peer in self.circle.nodes:
+            self.heartbeats.heard(peer, now)
+
+    def on_leaving(self, sender: NodeId, message: Leaving) -> None:
+        self.depart(sender)
+
+    def depart(self, peer: NodeId) -> None:
+        """Take note that a node has left, and handle its churn event if that is due here."""
+        now = self.context.outbox.now()
+        view = self.views.of.get(peer)
+        if view is not None:
+            event = ChurnEvent(peer, view.incarnation, "leave")
+            coordinator = self.circle.coordinator_of(peer)
+            self.churn.handle_churn_event(event, coordinator, self.context.me, now)
+        self.unlink(peer)
+        self.pool.left(peer)
+        self.heartbeats.forget(peer)
+        if self.cyclon is not None:
+            self.cyclon.forget(peer)
+        self.circle.drop(peer)
+        self.churn.take_over(peer, now)
+        self.follow_ring()
+        self.process_churn()
+
+    # -- links
+
+    def link(self, about: Descriptor) -> None:
+        """Hold a link to a peer that shares a topic; otherwise end it."""
+        peer = about.node
+        if not about.interest.mask & self.interest.topics.mask or peer == self.context.me:
+            self.drop_link(peer)
+            return
+        now = self.context.outbox.now()
+        new = peer not in self.neighbors
+        self.linked.set(peer, about.interest)
+        self.pool.take([about], [0], now)
+        self.link_asked.pop(peer, None)
+        if new:
+            self.formed[peer] = now
+            self.context.outbox.set_timer(self.LABELS, 0)
+
+    def unlink(self, peer: NodeId) -> None:
+        self.linked.remove(peer)
+        self.formed.pop(peer, None)
+        self.successors_of.pop(peer, None)
+        if peer in self.circle.nodes:
+            self.heartbeats.heard(peer, self.context.outbox.now())
+
+    def drop_link(self, peer: NodeId) -> None:
+        self.context.outbox.send(peer, LinkDown())
+        self.unlink(peer)
+
+    def ask_for_links(self, peers: Iterable[NodeId]) -> None:
+        now = self.context.outbox.now()
+        recent = now - 2 * self.params.heartbeat_ms
+        self.link_asked = {p: at for p, at in self.link_asked.items() if at > recent}
+        for peer in peers:
+            if len(self.link_asked) >= LINKS_ASKED_MAX:
+                return
+            if peer not in self.neighbors and peer != self.context.me:
+                if peer not in self.link_asked:
+                    self.context.outbox.send(peer, LinkRequest(self.interest.about))
+                self.link_asked.setdefault(peer, now)
+
+    def on_link_request(self, sender: NodeId, message: LinkRequest) -> None:
+        if message.about.node != sender:
+            return
+        self.heard(sender)
+        self.link(message.about)
+        if sender in self.neighbors:
+            self.context.outbox.send(sender, LinkAccept(self.interest.about))
+
+    def on_link_accept(self, sender: NodeId, message: LinkAccept) -> None:
+        if message.about.node == sender:
+            self.heard(sender)
+            self.link(message.about)
+
+    def on_link_down(self, sender: NodeId, message: LinkDown) -> None:
+        self.unlink(sender)
+
+    def on_mend(self, sender: NodeId, message: Mend) -> None:
+        self.ask_for_links(message.peers)
+
+    # -- local views by T-Man (Algorithms 2 to 4)
+
+    def cycle(self) -> None:
+        now = self.context.outbox.now()
+        self.context.outbox.set_timer(self.CYCLE, self.params.cycle_ms)
+        self.cycles += 1
+        self.pool.expire(self.watched(), now)
+        self.sample_peers()
+        self.follow_ring()
+        near = [*self.circle.successors[:1], *self.circle.predecessors[:1]]
+        known = list(self.pool.known)
+        for peer in dict.fromkeys([*near, *([pick(self.context.rng, known)] if known else [])]):
+            self.exchange_with(peer)
+        self.select_view()
+        self.tell_local()
+        self.ask_to_join()
+        self.churn.process_standby(now, self.in_range())
+        self.process_churn()
+
+    def sample_peers(self) -> None:
+        """Take rnd.view, from whatever samples peers here."""
+        now = self.context.outbox.now()
+        if self.cyclon is not None:
+            for peer, _ in self.cyclon.entries():
+                newest = self.cyclon.newest(peer)
+                if newest is not None:
+                    age = (self.cyclon.cycle - newest[1]) * self.params.shuffle_ms
+                    self.pool.take([newest[0]], [age], now)
+            return
+        drawn: dict[NodeId, None] = {}
+        for view in self.views.of.values():
+            missing = view.topics & ~coverage(view.topics, view.backups.items(), 1).levels[0]
+            found = self.view.any_match(missing, [self.context.me], self.context.rng)
+            if found is not None:
+                drawn[found] = None
+        for _ in range(self.params.buffer_size // 2):
+            found = self.view.any_peer([self.context.me, *drawn], self.context.rng)
+            if found is not None:
+                drawn[found] = None
+        for peer in drawn:
+            interest = self.view.interest_of(peer)
+            if interest is not None and peer not in self.pool:
+                self.pool.take([Descriptor(peer, interest, 0)], [0], now)
+
+    def buffer(self, peer: NodeId) -> tuple[tuple[Descriptor, ...], tuple[int, ...]]:
+        """Return what Alg. 3 sends: this node, entries near the peer on the ring, and a sample."""
+        now = self.context.outbox.now()
+        near = self.circle.near(peer, self.pool.known.keys(), self.params.resilience + 1)
+        return tman.buffer(
+            self.interest.about,
+            self.pool.aged([n for n in near if n != peer], now),
+            self.pool.sample(self.params.buffer_size, self.context.rng, now),
+            self.params.age_max_ms,
+        )
+
+    def exchange_with(self, peer: NodeId) -> None:
+        self.context.outbox.send(peer, Exchange(*self.buffer(peer)))
+
+    def on_exchange(self, sender: NodeId, message: Exchange[Descriptor]) -> None:
+        self.context.outbox.send(sender, ExchangeReply(*self.buffer(sender)))
+        self.take_entries(message.entries, message.ages)
+
+    def on_exchange_reply(self, sender: NodeId, message: ExchangeReply[Descriptor]) -> None:
+        self.take_entries(message.entries, message.ages)
+
+    def take_entries(self, entries: Sequence[Descriptor], ages: Sequence[int]) -> None:
+        self.pool.take(entries, ages, self.context.outbox.now())
+        self.follow_ring()
+
+    def follow_ring(self) -> None:
+        """Choose the ring neighbours, and watch the new ones."""
+        now = self.context.outbox.now()
+        before = self.circle.nodes
+        if not self.circle.consider(self.pool.known):
+            return
+        for node in self.circle.nodes:
+            if node not in before and node not in self.neighbors:
+                self.heartbeats.heard(node, now)
+                self.context.outbox.send(node, Alive(len(self.neighbors), False, True, None))
+        self.keep_views()
+
+    def keep_views(self) -> None:
+        predecessors = self.circle.predecessors[: self.params.resilience]
+        self.views.keep(predecessors, self.churn.pending())
+        self.joining = {n: mask for n, mask in self.joining.items() if n in self.views.of}
+
+    def select_view(self) -> None:
+        """Alg. 4, selectView: refill backup sets that have become too small."""
+        self.keep_views()
+        candidates = [(self.context.me, self.interest.topics.mask), *self.everyone()]
+        for node, view in self.views.of.items():
+            if node in self.pool:
+                view.topics = self.pool.known[node].interest.mask
+            masks = dict(candidates)
+            view.backups = {n: masks[n] for n in view.backups if n in masks and n != node}
+            factor = max(1, self.params.coverage) if node in self.joining else self.params.coverage
+            covered = coverage(view.topics, view.backups.items(), factor)
+            possible = coverage(view.topics, masks.items(), factor)
+            if covered.total() < possible.total():
+                fits = [(n, mask) for n, mask in candidates if n != node]
+                view.backups = dict(self.build_backups(view.topics, fits, factor))
+                covered = coverage(view.topics, view.backups.items(), factor)
+            view.ready.round(view.topics, covered)
+
+    def build_backups(self, topics: int, fits: list[Candidate], factor: int) -> list[Candidate]:
+        if self.params.omen_g == "shadow":
+            return [(node, mask) for node, mask in fits if mask & topics]
+        if self.params.backups == "greedy":
+            return build_backups_greedy(topics, fits, factor)
+        return build_backups_primal_dual(
+            topics, fits, factor, self.context.rng, self.params.subscriber
+        )
+
+    def everyone(self) -> list[Candidate]:
+        """Return the candidates for backup sets. With OMen-G they are all nodes."""
+        directory = self.context.directory
+        if self.params.omen_g == "no" or directory is None:
+            return self.pool.masks()
+        nodes = directory.sample(1.0, self.context.rng)
+        return [(node, directory.mask_of(node)) for node in nodes if node != self.context.me]
+
+    def tell_local(self) -> None:
+        """Tell the L successors what they have to know when this node leaves."""
+        outbox = self.context.outbox
+        held = tuple(
+            HeldNeighbor(self.pool.known[peer], self.successors_of.get(peer, ()))
+            for peer in self.neighbors if peer in self.pool
+        )  # fmt: skip
+        local = Local(self.coordinator.incarnation, self.interest.about, held)
+        outbox.send_all(self.circle.successors[: self.params.resilience], local)
+        if self.cycles % TOLD_TIMES == 0:
+            outbox.send_all(self.neighbors, Successors(self.circle.successors))
+
+    def on_local(self, sender: NodeId, message: Local) -> None:
+        view = self.views.of.get(sender)
+        if view is None or message.about.node != sender:
+            return
+        self.pool.take([message.about], [0], self.context.outbox.now())
+        view.incarnation = message.incarnation
+        view.topics = message.about.interest.mask
+        view.neighbors = {held.about.node: held.about.interest.mask for held in message.neighbors}
+        size = self.params.resilience + 1
+        view.contacts = {held.about.node: held.successors[:size] for held in message.neighbors}
+
+    def on_successors(self, sender: NodeId, message: Successors) -> None:
+        if sender in self.neighbors:
+            self.successors_of[sender] = message.nodes[: self.params.resilience + 1]
+
+    # -- joining
+
+    def uncovered(self) -> int:
+        """Return the mask of the topics that no neighbour shares."""
+        mask = self.interest.topics.mask
+        for interest in self.neighbors.values():
+            mask &= ~interest.mask
+        return mask
+
+    def ask_to_join(self) -> None:
+        missing = self.uncovered()
+        if missing and self.circle.successors and self.cycles % TOLD_TIMES == 1:
+            topics = self.context.topics.of_mask(missing)
+            number = self.context.outbox.now()
+            join = Join(self.interest.about, topics, number)
+            self.context.outbox.send(self.circle.successors[0], join)
+
+    def on_join(self, sender: NodeId, message: Join) -> None:
+        if message.about.node != sender:
+            return
+        self.heard(sender)
+        self.take_entries([message.about], [0])
+        me = self.context.me
+        waits = any(e.node == sender and e.kind == "join" for e in self.churn.exe_queue)
+        if waits or not self.circle.in_pred_range(sender, self.params.resilience):
+            return
+        event = ChurnEvent(sender, message.number, "join")
+        if self.churn.handle_churn_event(event, me, me, self.context.outbox.now()):
+            self.joining[sender] = message.topics.mask
+            self.keep_views()
+
+    # -- churn events (Algorithms 5 and 6)
+
+    def in_range(self) -> list[NodeId]:
+        resilience = self.params.resilience
+        pending = self.churn.pending()
+        return [node for node in pending if self.circle.in_pred_range(node, resilience)]
+
+    def process_churn(self) -> None:
+        """Alg. 5, processExeQ."""
+        now = self.context.outbox.now()
+        self.keep_views()
+        while True:
+            event = self.churn.next_event(now, self.in_range(), self.views.ready())
+            if event is None:
+                return
+            if event.kind == "join":
+                missing = self.joining.pop(event.node, 0)
+                self.coordinator.begin_join(event, missing, self.pool.gone())
+            else:
+                self.coordinator.begin(event, self.views.of, self.pool.gone())
+            self.repair()
+
+    def repair(self) -> None:
+        """Go on with the repairs under way, and tell of those that are done."""
+        for to, message in self.coordinator.step(self.pool.gone()):
+            self.give(to, message)
+        for event in self.coordinator.finished():
+            self.churn.gc_churn_event(event)
+            handled = Handled(*event)
+            successors = self.circle.successors[: self.params.resilience]
+            self.context.outbox.send_all(successors, handled)
+
+    def give(self, to: NodeId, message: Enlist | Mend | ViewAsk) -> None:
+        """Send a coordinator's message, which may be to this node itself."""
+        if to == self.context.me:
+            self.receive(to, message)
+        else:
+            self.context.outbox.send(to, message)
+
+    def on_handled(self, sender: NodeId, message: Handled) -> None:
+        event = ChurnEvent(message.node, message.incarnation, message.kind)
+        # Only a node that may be the coordinator can say so, and not of a node that it is itself.
+        if sender in self.circle.nodes and sender != message.node:
+            self.churn.gc_churn_event(event)
+
+    def on_enlist(self, sender: NodeId, message: Enlist) -> None:
+        now = self.context.outbox.now()
+        probe = self.probing.of(sender, message.number, now)
+        probe.enlisted = True
+        me = self.context.me
+        mine = self.interest.topics.mask
+        from_here = [topic for topic in message.starts if self.context.topics.mask(topic) & mine]
+        self.pass_on(sender, message.number, take_labels(
+            probe, [ProbeLabel(topic, me) for topic in from_here], self.interest.topics
+        ), None)  # fmt: skip
+        self.report(sender, message.number)
+
+    def on_probe(self, sender: NodeId, message: Probe) -> None:
+        if sender not in self.neighbors:
+            return
+        probe = self.probing.of(message.coordinator, message.number, self.context.outbox.now())
+        news = take_labels(probe, message.labels, self.interest.topics)
+        if news:
+            self.pass_on(message.coordinator, message.number, news, sender)
+            if probe.enlisted:
+                self.report(message.coordinator, message.number)
+
+    def pass_on(
+        self,
+        coordinator: NodeId,
+        number: int,
+        labels: tuple[ProbeLabel, ...],
+        source: NodeId | None,
+    ) -> None:
+        if not labels:
+            return
+        for peer, interest in self.neighbors.items():
+            told = tuple(label for label in labels if label.topic in interest)
+            if told and peer != source:
+                self.context.outbox.send(peer, Probe(coordinator, number, told))
+
+    def report(self, coordinator: NodeId, number: int) -> None:
+        probe = self.probing.of(coordinator, number, self.context.outbox.now())
+        labels = tuple(ProbeLabel(topic, least) for topic, least in probe.labels.items())
+        message = ShadowReport(number, len(self.neighbors), tuple(self.neighbors), labels)
+        if coordinator == self.context.me:
+            self.on_report(coordinator, message)
+        else:
+            self.context.outbox.send(coordinator, message)
+
+    def on_report(self, sender: NodeId, message: ShadowReport) -> None:
+        self.coordinator.on_report(sender, message)
+
+    def on_view_ask(self, sender: NodeId, message: ViewAsk) -> None:
+        view = self.views.of.get(message.node)
+        if view is None:
+            return
+
+        def told(masks: dict[NodeId, int]) -> tuple[Descriptor, ...]:
+            of_mask = self.context.topics.of_mask
+            return tuple(Descriptor(node, of_mask(mask), 0) for node, mask in masks.items())
+
+        topics = self.context.topics.of_mask(view.topics)
+        answer = ViewTold(message.node, topics, told(view.neighbors), told(view.backups))
+        self.context.outbox.send(sender, answer)
+
+    def on_view_told(self, sender: NodeId, message: ViewTold) -> None:
+        self.coordinator.on_view_told(message, self.pool.gone())
+        self.repair()
+
+    # -- the change of this node's own interest
+
+    def interest_changed(self) -> None:
+        if not self.running:
+            return
+        before = self.interest.topics.mask
+        self.interest.renew()
+        self.tell = TOLD_TIMES
+        dropped = before & ~self.interest.topics.mask
+        if dropped:
+            # For the topics it gives up, this node leaves, and it knows best what that cuts.
+            view = LocalView(1)
+            view.topics = dropped
+            view.neighbors = {
+                p: interest.mask for p, interest in self.neighbors.items()
+                if interest.mask & dropped
+            }  # fmt: skip
+            number = self.interest.about.version
+            event = ChurnEvent(self.context.me, number, "leave")
+            self.coordinator.begin(event, {self.context.me: view}, self.pool.gone())
+            self.repair()
+            mask = self.interest.topics.mask
+            for peer in [p for p, i in self.neighbors.items() if not i.mask & mask]:
+                self.drop_link(peer)
+
+    # -- the safety net
+
+    def tell_labels(self) -> None:
+        for peer, interest in self.neighbors.items():
+            shared = [topic for topic in self.interest.topics if topic in interest]
+            if shared:
+                self.context.outbox.send(peer, Labels(self.labels.of(shared)))
+
+    def on_labels(self, sender: NodeId, message: Labels) -> None:
+        if sender in self.neighbors and self.labels.take(message.labels, self.context.outbox.now()):
+            self.context.outbox.set_timer(self.LABELS, 50)
+
+    def look_for_others(self) -> None:
+        """As the root of a component, look for a node of another one."""
+        rooted = self.labels.rooted(self.context.outbox.now())
+        for topic in sample(self.context.rng, rooted, MEETINGS):
+            bit = self.context.topics.mask(topic)
+            barred = [self.context.me, *self.neighbors]
+            peer = self.view.any_match(bit, barred, self.context.rng)
+            if peer is not None:
+                labels = self.labels.of([topic, *rooted][:LABELS_MET_MAX])
+                self.context.outbox.send(peer, Meet(self.interest.about, labels))
+
+    def on_meet(self, sender: NodeId, message: Meet) -> None:
+        if message.about.node != sender:
+            return
+        self.take_entries([message.about], [0])
+        if self.labels.strange(message.labels, self.context.outbox.now()):
+            self.ask_for_links([sender])
+
+
+OMen.ON = {
+    Alive: OMen.on_alive,
+    LinkRequest: OMen.on_link_request,
+    LinkAccept: OMen.on_link_accept,
+    LinkDown: OMen.on_link_down,
+    Mend: OMen.on_mend,
+    Leaving: OMen.on_leaving,
+    Exchange: OMen.on_exchange,  # Alg. 3
+    ExchangeReply: OMen.on_exchange_reply,
+    Local: OMen.on_local,
+    Successors: OMen.on_successors,
+    Join: OMen.on_join,
+    Handled: OMen.on_handled,  # Alg. 5, gcChurnEvent
+    Enlist: OMen.on_enlist,
+    Probe: OMen.on_probe,
+    ShadowReport: OMen.on_report,
+    ViewAsk: OMen.on_view_ask,
+    ViewTold: OMen.on_view_told,
+    Labels: OMen.on_labels,
+    Meet: OMen.on_meet,
+    Push: lambda node, sender, message: node.plumtree.on_push(sender, message),
+    IHave: lambda node, sender, message: node.plumtree.on_ihave(sender, message),
+    Graft: lambda node, sender, message: node.plumtree.on_graft(sender, message),
+    Gone: lambda node, sender, message: node.plumtree.on_gone(sender, message),
+    Prune: lambda node, sender, message: node.plumtree.on_prune(sender, message),
+    Shuffle: lambda node, sender, message: node.cyclon and node.cyclon.on_shuffle(sender, message),
+    ShuffleReply: lambda node, sender, message: (
+        node.cyclon and node.cyclon.on_shuffle_reply(sender, message)
+    ),
+}

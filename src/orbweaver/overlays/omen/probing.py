@@ -1,0 +1,125 @@
+"""Finding the components that are left, before a repair chooses edges (ours).
+
+A coordinator enlists its shadow set. Each neighbour of the node that left starts a probe in the
+topics it lost a link for. A probe crosses links whose two ends share a topic, carries the least
+id of a starter, and is passed on only if it is less than what was seen before. Since each
+component that is left has a neighbour of the node that left, two shadow nodes are in one
+component if and only if they saw the same least label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from orbweaver.core.bitplanes import bits_of
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.topics import TopicTable
+from orbweaver.overlays.omen.churn import ChurnEvent, LocalView, Shadow
+from orbweaver.overlays.omen.messages import ProbeLabel, ShadowReport
+from orbweaver.overlays.omen.repair import Joined
+
+PROBES_MAX = 128
+"""How many probes a node takes part in at a time; the oldest one is dropped for one more."""
+NEWS_MAX = 64
+"""How many times a node passes on news of one probe: labels that fall for ever are lies."""
+PROBE_AGE_MS = 10_000
+"""How long a probe is remembered, in milliseconds."""
+
+
+class SeenProbe:
+    __slots__ = ("began", "enlisted", "labels", "told")
+
+    def __init__(self, now: int) -> None:
+        self.began = now
+        self.enlisted = False
+        """Whether this node reports the labels to the coordinator."""
+        self.labels: dict[Topic, NodeId] = {}
+        self.told = 0
+
+
+class Probing:
+    """The probes that a node takes part in."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[NodeId, int], SeenProbe] = {}
+
+    def of(self, coordinator: NodeId, number: int, now: int) -> SeenProbe:
+        key = (coordinator, number)
+        probe = self._seen.get(key)
+        if probe is None:
+            for old in [k for k, p in self._seen.items() if now - p.began > PROBE_AGE_MS]:
+                del self._seen[old]
+            if len(self._seen) >= PROBES_MAX:
+                del self._seen[next(iter(self._seen))]
+            probe = self._seen[key] = SeenProbe(now)
+        return probe
+
+
+def take_labels(
+    probe: SeenProbe, labels: Iterable[ProbeLabel], wanted: Iterable[Topic]
+) -> tuple[ProbeLabel, ...]:
+    """Take note of labels on topics that the node wants. Return those that are news."""
+    news = []
+    for label in labels:
+        seen = probe.labels.get(label.topic)
+        if label.topic in wanted and (seen is None or label.least < seen):
+            probe.labels[label.topic] = label.least
+            news.append(label)
+    if not news or probe.told >= NEWS_MAX:
+        return ()
+    probe.told += 1
+    return tuple(news)
+
+
+class Session:
+    """One repair at its coordinator."""
+
+    def __init__(self, event: ChurnEvent, number: int, views: Mapping[NodeId, LocalView]) -> None:
+        self.event = event
+        self.number = number
+        self.views = dict(views)
+        """Local views by node; those of chained nodes come in on request."""
+        self.silent: dict[NodeId, None] = {}
+        """Shadow nodes that did not report in time."""
+        self.asked: dict[NodeId, None] = {}
+        """Dead neighbours of which another node was asked for the local view."""
+        self.shadow = Shadow((), 0, {}, {}, ())
+        self.enlisted: dict[NodeId, None] = {}
+        self.reports: dict[NodeId, ShadowReport] = {}
+        self.began = self.changed = 0
+        """When the present round began, and when the last news came, in milliseconds."""
+
+    def missing(self) -> list[NodeId]:
+        return [node for node in self.enlisted if node not in self.reports]
+
+
+def components(
+    session: Session, how: str, topics: TopicTable, interests: Mapping[NodeId, int]
+) -> list[Joined]:
+    """Return which shadow nodes are connected, by what they reported."""
+    if session.event.kind == "join":  # what was there before is connected
+        others = {n: mask for n, mask in interests.items() if n != session.event.node}
+        return _alike((1 << t, n, 0) for n, mask in others.items() for t in bits_of(mask))
+    if how == "probe":
+        return _alike(
+            (topics.mask(label.topic), node, label.least)
+            for node, report in session.reports.items()
+            for label in report.labels
+        )
+    joined = []
+    for node, report in session.reports.items():
+        for peer in report.neighbors:
+            if peer in interests and peer in session.reports:
+                joined.append((node, peer, interests[node] & interests[peer]))
+    return joined
+
+
+def _alike(labels: Iterable[tuple[int, NodeId, int]]) -> list[Joined]:
+    """Join the nodes that have the same label on a topic, given as a bit."""
+    first: dict[tuple[int, int], NodeId] = {}
+    joined: dict[tuple[NodeId, NodeId], int] = {}
+    for bit, node, label in labels:
+        start = first.setdefault((bit, label), node)
+        if start != node:
+            joined[start, node] = joined.get((start, node), 0) | bit
+    return [(a, b, mask) for (a, b), mask in joined.items()]
