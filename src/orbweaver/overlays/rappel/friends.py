@@ -1,0 +1,170 @@
+"""The friendship overlay (section 3): friends, fans, candidates, votes, audits and utility.
+
+This part decides; the node sends. Distances in the utility are one-way times in seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.gossip.bloom import may_hold
+from orbweaver.gossip.vivaldi import Coordinates, distance_ms
+
+
+class Portrait(msgspec.Struct, frozen=True, gc=False):
+    """A node's filter and coordinates, as it told them itself."""
+
+    place: Coordinates
+    bloom: int
+    version: int
+
+
+class Candidate(msgspec.Struct, gc=False):
+    votes: int = 1
+    audited: bool = False
+    known: Portrait | None = None
+
+
+def overlap(a: int, b: int) -> float:
+    """Return the Jaccard index of two filters (section 3.2)."""
+    union = a | b
+    return (a & b).bit_count() / union.bit_count() if union else 0.0
+
+
+def utility(me: Portrait, friends: Iterable[Portrait]) -> float:
+    """Return the utility of a friends set to this node (Fig. 3)."""
+    members = list(friends)
+    once = twice = 0
+    for friend in members:
+        twice |= once & friend.bloom
+        once |= friend.bloom
+    own = me.bloom.bit_count()
+    total = 0.0
+    for friend in members:
+        base = overlap(me.bloom, friend.bloom)
+        unique = (me.bloom & friend.bloom & ~twice).bit_count()
+        bonus = unique / own if own else 0.0
+        total += (base + bonus) / (distance_ms(me.place, friend.place) / 1000)
+    return total
+
+
+class Friends:
+    """The soft state of one node (section 3.1)."""
+
+    def __init__(self, me: NodeId, size: int, fans: int, candidates: int, delta: float) -> None:
+        self._me = me
+        self._size = size
+        self._fans_max = fans
+        self._candidates_max = candidates
+        self._delta = delta
+        self.friends: dict[NodeId, Portrait] = {}
+        self.fans: dict[NodeId, None] = {}
+        self.candidates: dict[NodeId, Candidate] = {}
+        """The candidates, least recently heard of first."""
+
+    @property
+    def full(self) -> bool:
+        return len(self.friends) >= self._size
+
+    # -- candidates (section 3.3)
+
+    def vote(self, nodes: Iterable[NodeId]) -> None:
+        """Cast a vote for each node that a ping-ack or a join brought to notice."""
+        for node in nodes:
+            if node == self._me or node in self.friends:
+                continue
+            candidate = self.candidates.pop(node, None)
+            if candidate is None:
+                candidate = Candidate()
+            else:
+                candidate.votes += 1
+            self.candidates[node] = candidate
+            if len(self.candidates) > self._candidates_max:
+                del self.candidates[next(iter(self.candidates))]
+
+    def forget(self, node: NodeId) -> bool:
+        """Forget a node that failed. Return whether it was a friend."""
+        self.candidates.pop(node, None)
+        self.fans.pop(node, None)
+        return self.drop(node)
+
+    # -- audits (section 3.4, Algorithm 1)
+
+    def next_audit(self) -> NodeId | None:
+        """Return the unaudited candidate with the most votes, and mark it audited."""
+        best: NodeId | None = None
+        most = -1
+        for node, candidate in self.candidates.items():
+            if not candidate.audited and candidate.votes > most:
+                best, most = node, candidate.votes
+        if best is not None:
+            self.candidates[best].audited = True
+        return best
+
+    def viable(self, me: Portrait, candidate: Portrait) -> bool:
+        """Return whether the candidate may be asked to be a friend."""
+        return not self.full or self.victim(me, candidate) is not None
+
+    def victim(self, me: Portrait, candidate: Portrait) -> NodeId | None:
+        """Return the friend whose place the candidate should take (Algorithm 1, over FRIENDS), or
+        None if no swap raises the utility by more than `delta`."""
+        base = highest = utility(me, self.friends.values())
+        found: NodeId | None = None
+        for friend in self.friends:
+            others = [known for node, known in self.friends.items() if node != friend]
+            current = utility(me, [*others, candidate])
+            if current > highest:
+                highest, found = current, friend
+        return found if highest > (1 + self._delta) * base else None
+
+    def add(self, me: Portrait, node: NodeId, known: Portrait) -> tuple[bool, NodeId | None]:
+        """Take a node that has accepted. Return whether it is a friend now, and the victim."""
+        victim = None
+        if node in self.friends:
+            return True, None
+        if self.full:
+            victim = self.victim(me, known)
+            if victim is None:
+                return False, None
+            del self.friends[victim]
+        self.candidates.pop(node, None)
+        self.friends[node] = known
+        self._reset_audit_flags()
+        return True, victim
+
+    def drop(self, node: NodeId) -> bool:
+        """Remove a friend. Return whether it was one."""
+        if self.friends.pop(node, None) is None:
+            return False
+        self._reset_audit_flags()
+        return True
+
+    def _reset_audit_flags(self) -> None:
+        for candidate in self.candidates.values():
+            candidate.audited = False
+            candidate.votes = 0
+
+    # -- fans (section 3.1.2)
+
+    def approve(self, node: NodeId) -> bool:
+        """Take a node as a fan: first come, first served."""
+        if node != self._me and (node in self.fans or len(self.fans) < self._fans_max):
+            self.fans[node] = None
+            return True
+        return False
+
+    # -- what the trees ask (section 5.1)
+
+    def covering(self, me: Coordinates, topic: Topic) -> list[NodeId]:
+        """Return the friends that may subscribe to a feed, the closest first."""
+        return closest_first(me, self.friends, topic)
+
+
+def closest_first(
+    me: Coordinates, friends: Mapping[NodeId, Portrait], topic: Topic
+) -> list[NodeId]:
+    fits = [node for node, known in friends.items() if may_hold(known.bloom, topic)]
+    return sorted(fits, key=lambda node: (distance_ms(me, friends[node].place), node))
