@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from orbweaver.core.identifiers import SPACE
 from orbweaver.core.ids import NodeId
-from orbweaver.gossip.ring import Ahead, Ring
+from orbweaver.gossip.ring import Ahead, KeptRing, Ring
 
 SIZES = st.sampled_from([1, 3])
 
@@ -93,3 +93,56 @@ def test_a_candidate_is_chosen_where_the_ring_was_open(
         assert was_open
     else:
         assert was_open == chosen
+
+
+# -- the ring that follows what is known
+
+
+def kept(*places: int, me: int = 100, size: int = 2) -> KeptRing:
+    """A node 0 at `me`, and nodes 1, 2, ... at these places."""
+    ring = KeptRing(NodeId(0), me, size, clockwise=True)
+    for node, place in enumerate(places, 1):
+        ring.put(NodeId(node), place)
+    return ring
+
+
+def test_neighbours_follow_those_that_come_go_and_move() -> None:
+    ring = kept(110, 120, 130, 90, 80, 70)
+    assert ring.successors == (1, 2)
+    assert ring.predecessors == (4, 5)
+    ring.drop(NodeId(1))
+    assert ring.successors == (2, 3)
+    ring.put(NodeId(6), 105)
+    assert ring.successors == (6, 2)
+    assert ring.predecessors == (4, 5)
+    ring.put(NodeId(0), 75)
+    assert (ring.successors, ring.predecessors) == ((5, 4), (3, 2))
+
+
+def test_only_a_nearer_node_improves_a_ring() -> None:
+    ring = kept(110, 120, 130, 90, 80, 70)
+    assert [ring.improves(place) for place in (101, 119, 121, 1000, 79, 81, 99)] == [
+        True, True, False, False, False, True, True,
+    ]  # fmt: skip
+
+
+def test_a_ring_with_few_nodes_takes_any() -> None:
+    assert kept(110, 90).improves(1 << 63)
+
+
+def test_around_a_place_are_the_nearest_on_either_side() -> None:
+    ring = kept(110, 120, 130, 90, 80, 70)
+    assert sorted(ring.around(95, 1)) == [0, 4]
+    assert sorted(ring.around(125, 2)) == [1, 2, 3, 6]
+    assert sorted(ring.around(125, 9)) == list(range(7))
+
+
+def test_the_next_one_after_the_last_is_the_first() -> None:
+    ring = kept(110, 120, 90)
+    assert [ring.after(NodeId(n)) for n in (0, 1, 2, 3)] == [110, 120, 90, 100]
+
+
+def test_greedy_routing_is_clockwise_and_stops_before_the_place() -> None:
+    ring = kept(110, 120, 90)
+    hop = ring.router.next_hop
+    assert [hop(p) for p in (105, 110, 115, 125, 90, 99)] == [None, 1, 1, 2, 3, 3]

@@ -1,0 +1,152 @@
+"""Magnet in small simulated networks: rings, places, samples, trees and their repair."""
+
+from __future__ import annotations
+
+import pytest
+
+from orbweaver.core.ids import NodeId
+from orbweaver.core.messages import Event
+from orbweaver.overlays.magnet import Magnet
+from orbweaver.workload.scenario import InterestChange
+from tests.overlays.magnet.magnet_runs import (
+    begun,
+    check_trees,
+    path_from_root,
+    run_to,
+    wrong_on_ring,
+)
+
+FORMED_MS = 50_000
+
+
+@pytest.mark.parametrize("overlay", ["magnet", "magnet-strawman"])
+@pytest.mark.parametrize("medians", ["walks", "exact"])
+def test_rings_close_and_every_path_is_the_greedy_one(overlay: str, medians: str) -> None:
+    nodes = run_to(begun(overlay, medians=medians, fingers=2, ring_size=1), FORMED_MS)
+    assert wrong_on_ring(nodes, skewed=False) == []
+    assert wrong_on_ring(nodes, skewed=True) == []
+    check_trees(nodes)
+
+
+def test_nodes_of_one_kind_stand_together_and_no_two_at_one_place() -> None:
+    nodes = run_to(begun(), FORMED_MS)
+    assert len({magnet.place for magnet in nodes.values()}) == len(nodes)
+    assert all(magnet.placed for magnet in nodes.values())
+    order = sorted(nodes, key=lambda n: nodes[n].place)
+    alike = [
+        nodes[a].likeness(nodes[b].subscribed())
+        for a, b in zip(order, order[1:] + order[:1], strict=True)
+    ]
+    straw = run_to(begun("magnet-strawman"), FORMED_MS)
+    order = sorted(straw, key=lambda n: straw[n].place)
+    unlike = [
+        straw[a].likeness(straw[b].subscribed())
+        for a, b in zip(order, order[1:] + order[:1], strict=True)
+    ]
+    assert sum(alike) > 1.5 * sum(unlike)
+    assert all(m.place == m.context.places[m.context.me] for m in straw.values())
+
+
+@pytest.mark.parametrize("hashed", [False, True])
+def test_each_subscriber_knows_another_one(hashed: bool) -> None:
+    nodes = run_to(begun(samples=2, hashed=hashed), FORMED_MS)
+    for node, magnet in nodes.items():
+        for topic in magnet.interest.subscribed:
+            others = [n for n in nodes if topic in nodes[n].interest.subscribed and n != node]
+            known = magnet.members(topic)
+            assert bool(known) == bool(others), f"{node} on {topic}"
+            assert set(known) <= set(others)
+            assert len(known) <= 2
+
+
+def test_a_rejoin_moves_a_node_on_the_skewed_ring_only_and_not_too_often() -> None:
+    changes = tuple(
+        InterestChange(time_ms=FORMED_MS + 3000 * i, node=5, kind="subscribe", topic=f"t{i}")
+        for i in range(10)
+    )
+    simulation = begun(interests=changes, rejoin_changes=2, rejoin_ms=8000)
+    before = run_to(simulation, FORMED_MS - 1)[NodeId(5)]
+    place, moves = before.place, before.moves
+    nodes = run_to(simulation, FORMED_MS + 80_000)
+    after = nodes[NodeId(5)]
+    assert 1 <= after.moves - moves <= 4
+    assert after.place != place
+    assert after.table.control.here == after.context.places[NodeId(5)]
+    assert wrong_on_ring(nodes, skewed=True) == []
+    check_trees(nodes)
+
+
+def test_a_node_that_unsubscribes_leaves_the_tree() -> None:
+    simulation = begun()
+    nodes = run_to(simulation, FORMED_MS)
+    topic = next(iter(nodes[NodeId(3)].interest.subscribed))
+    for node in list(nodes):
+        simulation.world.unsubscribe(simulation.world.nodes[node], topic)
+    nodes = run_to(simulation, FORMED_MS + 20_000)
+    assert [n for n in nodes if topic in nodes[n].trees.branches] == []
+
+
+def test_the_home_crashes_and_nothing_is_lost() -> None:
+    simulation = begun()
+    nodes = run_to(simulation, FORMED_MS)
+    world = simulation.world
+    topic = "t1"
+    members = [n for n in nodes if topic in nodes[n].interest.subscribed]
+    home = next(n for n in nodes if nodes[n].trees.is_home(topic))
+    publisher = next(n for n in members if n != home)
+    events: list[Event | None] = []
+    for i in range(6):
+        events.append(world.publish(world.nodes[publisher], topic, b"%d" % i))
+        run_to(simulation, FORMED_MS + 20 * i + 10)
+        if i == 2:
+            world.crash(world.nodes[home])
+    nodes = run_to(simulation, FORMED_MS + 25_000)
+    for node in members:
+        if node in nodes:
+            for event in events:
+                assert event is not None
+                name = (event.publisher, event.epoch, event.topic, event.seq)
+                assert nodes[node].events.seen(name), f"{node} lacks {event.seq}"
+    check_trees(run_to(simulation, FORMED_MS + 80_000))
+
+
+def test_what_a_broken_branch_missed_is_pulled() -> None:
+    simulation = begun(nodes=60, fingers=2, ring_size=2)
+    nodes = run_to(simulation, FORMED_MS)
+    world = simulation.world
+    paths = [
+        path_from_root(nodes, node, topic)
+        for node, magnet in nodes.items()
+        for topic in magnet.interest.subscribed
+        if topic == "t1"
+    ]
+    path = max(paths, key=len)
+    assert len(path) >= 3
+    publisher = path[-1]
+    world.crash(world.nodes[path[-2]])
+    event = world.publish(world.nodes[publisher], "t1", b"while the branch is broken")
+    assert event is not None
+    nodes = run_to(simulation, FORMED_MS + 25_000)
+    name = (event.publisher, event.epoch, event.topic, event.seq)
+    for node, magnet in nodes.items():
+        if "t1" in magnet.interest.subscribed:
+            assert magnet.events.seen(name), f"{node} lacks it"
+    check_trees(run_to(simulation, FORMED_MS + 80_000))
+
+
+def test_churn_leaves_the_rings_right() -> None:
+    simulation = begun(loss=0.02)
+    world = simulation.world
+    run_to(simulation, FORMED_MS)
+    for i in range(12):
+        world.crash(world.nodes[3 * i])
+        run_to(simulation, FORMED_MS + 500 * i)
+        if i % 2:
+            world.join(world.nodes[3 * i])
+    nodes = run_to(simulation, FORMED_MS + 50_000)
+    assert wrong_on_ring(nodes, skewed=False) == []
+    assert wrong_on_ring(nodes, skewed=True) == []
+    for node, magnet in nodes.items():
+        for topic in magnet.interest.subscribed:
+            path_from_root(nodes, node, topic)
+    assert isinstance(nodes[NodeId(1)], Magnet)
