@@ -11,6 +11,12 @@ NAMELESS = {"common", "helpers", "misc", "tools", "util", "utils"}
 """File names that do not say what a file holds."""
 
 NOT_YET_UNIQUE = {
+    "Ask": "a message of Magnet; net/frames has the other",
+    "Branch": "overlays/magnet/trees.py; gossip/relays.py has the other",
+    "Join": "a message of OMen and of Rappel, each in its paper's words",
+    "Peer": "overlays/magnet/table.py; overlays/vitis/table.py has the other",
+    "Ping": "a message of Magnet; net/frames has the other",
+    "Probe": "a message of OMen and of Rappel, each in its paper's words",
     "Scale": "study/spidercast and study/vitis each measure a paper in their own scales",
 }
 """Class names that still occur twice, each with its reason."""
@@ -29,7 +35,7 @@ def class_places() -> dict[str, list[str]]:
 def test_a_class_name_occurs_once() -> None:
     twice = {name: places for name, places in class_places().items() if len(places) > 1}
     assert {name: twice[name] for name in twice.keys() - NOT_YET_UNIQUE.keys()} == {}
-    assert twice.keys() >= NOT_YET_UNIQUE.keys(), "a name that is unique now is still excused"
+    assert twice.keys() >= NOT_YET_UNIQUE.keys(), "take the names that are unique now off the list"
 
 
 def test_a_file_name_says_what_is_inside() -> None:

@@ -9,7 +9,7 @@ from orbweaver.core.messages import Event
 from orbweaver.gossip.plumtree.messages import Prune, Push
 from orbweaver.overlays.spidercast.messages import Connect
 from orbweaver.records import Recorder, Records
-from orbweaver.records.recorder import Table, event_name
+from orbweaver.records.recorder import RecordTable, event_name
 from orbweaver.records.schema import TABLES
 
 EVENT = Event("news/sport", NodeId(4), 70, 2, b"payload")
@@ -130,4 +130,4 @@ def test_drops_and_traffic_come_sorted(recorder: Recorder) -> None:
 @pytest.mark.parametrize("cells", [(1,), (1, 2, "join", 4)])
 def test_a_row_has_as_many_cells_as_columns(cells: tuple[Any, ...]) -> None:
     with pytest.raises(ValueError, match="argument"):
-        Table(TABLES["nodes"]).append(*cells)
+        RecordTable(TABLES["nodes"]).append(*cells)

@@ -33,7 +33,7 @@ from orbweaver.records.facts import (
     Relayed,
     Sent,
 )
-from orbweaver.records.node_files import Found, find_files, lines, survey
+from orbweaver.records.node_files import Survey, find_files, lines, survey
 from orbweaver.records.recorder import Recorder, Records
 
 EVERY_MS = 1000
@@ -120,7 +120,7 @@ class _Life:
 class _Cluster:
     """The state of all nodes, updated fact by fact."""
 
-    def __init__(self, found: Found, start_ms: int, every_ms: int) -> None:
+    def __init__(self, found: Survey, start_ms: int, every_ms: int) -> None:
         self._publications = found.publications
         self._start_ms = start_ms
         self._end_ms = found.end_ms - start_ms

@@ -27,7 +27,7 @@ from orbweaver.records.facts import (
 
 
 @dataclasses.dataclass
-class Found:
+class Survey:
     """What the first reading of all files finds."""
 
     publications: dict[str, tuple[int, Event]] = dataclasses.field(default_factory=dict)
@@ -53,9 +53,9 @@ def find_files(folder: Path) -> list[Path]:
     return files
 
 
-def survey(files: Sequence[Path]) -> Found:
+def survey(files: Sequence[Path]) -> Survey:
     """Read all files once, for what has to be known before their facts are merged."""
-    found = Found()
+    found = Survey()
     published: list[tuple[int, str]] = []
     starts = []
 

@@ -13,7 +13,7 @@ from orbweaver.core.messages import Carrier, Event, Message
 from orbweaver.records.schema import TABLES, TableSpec
 
 
-class Table:
+class RecordTable:
     """A table keeps its rows as columns, with 8 bytes for each cell."""
 
     def __init__(self, spec: TableSpec) -> None:
@@ -41,9 +41,11 @@ class Records:
     """All tables of one run."""
 
     def __init__(self) -> None:
-        self.tables: dict[str, Table] = {name: Table(spec) for name, spec in TABLES.items()}
+        self.tables: dict[str, RecordTable] = {
+            name: RecordTable(spec) for name, spec in TABLES.items()
+        }
 
-    def __getitem__(self, table: str) -> Table:
+    def __getitem__(self, table: str) -> RecordTable:
         return self.tables[table]
 
     def digest(self) -> str:

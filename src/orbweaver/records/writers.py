@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from orbweaver.core.errors import LAB, UsageError
 from orbweaver.records.files import check_folder, whole_folder
-from orbweaver.records.recorder import Records, Table
+from orbweaver.records.recorder import Records, RecordTable
 from orbweaver.records.schema import TABLES
 
 Format = Literal["parquet", "csv", "jsonl"]
@@ -89,21 +89,21 @@ def read_records(folder: Path) -> Records:
     return records
 
 
-def _write_csv(table: Table, path: Path) -> None:
+def _write_csv(table: RecordTable, path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(table.spec.names)
         writer.writerows(table.rows())
 
 
-def _write_jsonl(table: Table, path: Path) -> None:
+def _write_jsonl(table: RecordTable, path: Path) -> None:
     names = table.spec.names
     with path.open("w", encoding="utf-8") as file:
         for row in table.rows():
             file.write(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n")
 
 
-def _write_parquet(table: Table, path: Path) -> None:
+def _write_parquet(table: RecordTable, path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -122,7 +122,7 @@ def _write_parquet(table: Table, path: Path) -> None:
     pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path)
 
 
-def _read_csv(path: Path, table: Table) -> None:
+def _read_csv(path: Path, table: RecordTable) -> None:
     casts = [int if column.type == "int" else str for column in table.spec.columns]
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
@@ -132,14 +132,14 @@ def _read_csv(path: Path, table: Table) -> None:
             table.append(*(cast(cell) for cast, cell in zip(casts, row, strict=True)))
 
 
-def _read_jsonl(path: Path, table: Table) -> None:
+def _read_jsonl(path: Path, table: RecordTable) -> None:
     with path.open(encoding="utf-8") as file:
         for line in file:
             row = json.loads(line)
             table.append(*(row[name] for name in table.spec.names))
 
 
-def _read_pq(path: Path, table: Table) -> None:
+def _read_pq(path: Path, table: RecordTable) -> None:
     import pyarrow.parquet as pq
 
     columns = pq.read_table(path).to_pydict()
