@@ -24,6 +24,7 @@ PARTS = {
     "[faults]": "FaultSpec",
     "[[faults.partitions]]": "PartitionSpec",
     "[churn]": "ChurnSpec",
+    "[links]": "LinksSpec",
     "[[interests]]": "InterestChange",
     "[publish]": "PublishSpec",
     "[run]": "RunSpec",

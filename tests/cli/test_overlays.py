@@ -81,7 +81,7 @@ def test_one_of_ones_own() -> None:
         (["overlays", "rnadom"], "there is no overlay 'rnadom': did you mean 'random'?"),
         (
             ["overlays", "zzz"],
-            "known: magnet, magnet-strawman, opt, random, ring-per-topic, rvr, similarity",
+            "known: " + ", ".join(sorted(OVERLAYS)),
         ),
         (["overlays", "nowhere:X"], "cannot load overlay 'nowhere:X'"),
         (["overlays", "--xml"], "No such option: --xml"),

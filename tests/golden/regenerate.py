@@ -44,6 +44,7 @@ from orbweaver.overlays.spidercast.messages import (
     RingLeave,
     TaskState,
 )
+from orbweaver.overlays.static import Link, LinkHeartbeat, LinkLeave
 from orbweaver.overlays.vitis.messages import Goodbye, Profile, Proposal
 from orbweaver.sim.simulation import simulate
 from orbweaver.workload.scenario import ChurnSpec, PublishSpec, RunSpec, Scenario, WorkloadSpec
@@ -94,6 +95,9 @@ def samples() -> list[Message]:
         Notice((NodeId(7), 1000, "a/b", 3)),
         Pull((NodeId(7), 1000, "a/b", 3)),
         Pulled(event, 2, 15),
+        Link(interest, True),
+        LinkHeartbeat(),
+        LinkLeave(),
         *magnet_samples(interest, event),
         *omen_samples(interest, entry),
     ]

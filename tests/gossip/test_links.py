@@ -6,7 +6,7 @@ import pytest
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.topics import TopicTable
-from orbweaver.gossip.links import LinkParams, Links
+from orbweaver.gossip.links import Links
 from orbweaver.gossip.plumtree.messages import IHave, Prune, Push
 from tests.gossip.fake_outbox import FakeOutbox, make_context
 
@@ -18,7 +18,7 @@ PEER = NodeId(2)
 def made() -> tuple[Links, FakeOutbox]:
     """Return the links of node 0, which subscribes to a and b."""
     outbox = FakeOutbox()
-    links = Links(make_context(0, outbox, TABLE), LinkParams(failure_ms=FAILURE_MS))
+    links = Links(make_context(0, outbox, TABLE), FAILURE_MS)
     links.plumtree.start()
     for topic in "ab":
         links.plumtree.subscribe(topic)

@@ -37,6 +37,7 @@ from orbweaver.cli.sweep import report_cut_short
 from orbweaver.cli.terminal import err, out, print_json, table, this_command
 from orbweaver.core.errors import LAB
 from orbweaver.overlays.catalog import OVERLAYS, find
+from orbweaver.overlays.static import Static
 from orbweaver.records.files import check_file
 from orbweaver.report.comparison import COLUMNS, table_rows, write_page
 from orbweaver.report.oracle import told_oracle
@@ -67,7 +68,10 @@ def compare(
         typer.Argument(help="A scenario file (TOML); options override it, its overlay is left."),
     ] = None,
     overlay: Annotated[
-        list[str] | None, typer.Option(help="Overlay to compare; repeatable. [default: all]")
+        list[str] | None,
+        typer.Option(
+            help="Overlay to compare; repeatable. [default: all but static, which needs links]"
+        ),
     ] = None,
     nodes: Nodes = None,
     topics: Topics = None,
@@ -122,7 +126,7 @@ def compare(
 
         orbweaver compare scenarios/spidercast/churn.toml --seeds 0-4
     """
-    names = list(dict.fromkeys(overlay or OVERLAYS))
+    names = list(dict.fromkeys(overlay or (one for one in OVERLAYS if one != Static.name)))
     for name in names:
         find(name)
     params = parse_settings_by_overlay(set or [], names)

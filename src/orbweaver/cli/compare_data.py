@@ -43,7 +43,7 @@ def take_sample(scenarios: Sequence[Scenario], folder: Path) -> tuple[list[Scena
 def _names_nodes(scenario: Scenario) -> bool:
     churn = scenario.churn
     by_name = churn.model == "file" and churn.nodes == "by name"
-    return by_name or churn.crowd > 0 or bool(scenario.interests)
+    return by_name or churn.crowd > 0 or bool(scenario.interests or scenario.links.file)
 
 
 def _topics_are_nodes(source: Path) -> bool | None:

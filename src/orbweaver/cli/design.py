@@ -76,6 +76,8 @@ def design(
         orbweaver design --subscriptions my.csv --out links.csv
 
         orbweaver design --subscriptions now.csv --links links.csv --out links.csv
+
+        orbweaver simulate --overlay static --links links.csv --subscriptions my.csv
     """
     with lab_imports():
         from orbweaver.design.plan import design as plan_links

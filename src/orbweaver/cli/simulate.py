@@ -67,6 +67,14 @@ def simulate(
             help="A matrix of round trips in ms, a table node,x,y, constant:MS or uniform:LOW:HIGH."
         ),
     ] = None,
+    links: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A table of links, columns a,b, whose ends are each other's contacts when they "
+            "join; the overlay static keeps exactly these links.",
+        ),
+    ] = None,
     loss: Annotated[float | None, typer.Option(help="Share of messages lost.")] = None,
     events_per_topic: Annotated[
         int | None, typer.Option(help="Publications on each topic. [default: 3]")
@@ -97,6 +105,8 @@ def simulate(
 
         orbweaver simulate --overlay spidercast --subscriptions my.csv --links-out links.csv
 
+        orbweaver simulate --overlay static --subscriptions my.csv --links links.csv
+
         orbweaver simulate scenarios/spidercast/churn.toml --seed 3 --json
     """
     plain = assemble(
@@ -107,6 +117,7 @@ def simulate(
         ),
         churn=parse_churn(churn) if churn is not None else {},
         latency=parse_latency(latency) if latency is not None else {},
+        links={"file": str(links) if links else None},
         faults={"loss": loss},
         publish={
             "per_topic": events_per_topic,

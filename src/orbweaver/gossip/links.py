@@ -29,11 +29,11 @@ class LinkParams(MembershipParams, frozen=True):
 
 
 class Links:
-    def __init__(self, context: Context, params: LinkParams) -> None:
+    def __init__(self, context: Context, failure_ms: int) -> None:
         self._outbox = context.outbox
         self.neighbors: dict[NodeId, Interest] = {}
         """The peers at the other ends, and their interests."""
-        self.heartbeats = Heartbeats(params.failure_ms)
+        self.heartbeats = Heartbeats(failure_ms)
         self.plumtree = Plumtree(context, self.neighbors)
 
     def set(self, peer: NodeId, interest: Interest) -> None:

@@ -11,6 +11,7 @@ from orbweaver.overlays.omen import OMen
 from orbweaver.overlays.spidercast import SpiderCast
 from orbweaver.overlays.spidercast.baselines import RandomLinks, Similarity
 from orbweaver.overlays.spidercast.ring_per_topic import RingPerTopic
+from orbweaver.overlays.static import Static
 from orbweaver.overlays.vitis import Vitis
 from orbweaver.overlays.vitis.opt import Opt
 from orbweaver.overlays.vitis.rvr import Rvr
@@ -28,6 +29,7 @@ OVERLAYS: dict[str, type[Overlay]] = {
         Similarity,
         RandomLinks,
         RingPerTopic,
+        Static,
     )
 }
 

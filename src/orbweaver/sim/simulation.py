@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
 from random import Random
@@ -26,8 +26,9 @@ from orbweaver.sim.latency import make_latencies
 from orbweaver.sim.node import SimNode
 from orbweaver.sim.world import World
 from orbweaver.workload.churn import Change, load_churn, on_off, with_crowd
+from orbweaver.workload.links import read_links
 from orbweaver.workload.popularity import weights
-from orbweaver.workload.scenario import Scenario, Workload, make_workload, node_seed
+from orbweaver.workload.scenario import LinksSpec, Scenario, Workload, make_workload, node_seed
 from orbweaver.workload.tables import table_in
 
 Progress = Callable[[int, int], None]
@@ -62,6 +63,24 @@ def build_params(scenario: Scenario, overlay: type[Overlay]) -> Params:
     return build(overlay.Params, scenario.params, f"overlay '{overlay.name}'")
 
 
+def planned_contacts(spec: LinksSpec, labels: Sequence[str]) -> list[list[NodeId]] | None:
+    """Return the neighbours of each node in the table of links, or None without a table."""
+    if not spec.file:
+        return None
+    table = table_in(Path(spec.file), "links")
+    found = read_links(table, labels)
+    if found.strangers:
+        raise UsageError(
+            f"{table}: '{found.strangers[0]}' is none of the {len(labels):,} nodes of the workload "
+            f"({len(found.strangers):,} such names); use links that were made for these nodes"
+        )
+    contacts: list[list[NodeId]] = [[] for _ in labels]
+    for a, b in found.links:
+        contacts[a].append(NodeId(b))
+        contacts[b].append(NodeId(a))
+    return contacts
+
+
 class Simulation:
     """Play a scenario in a world."""
 
@@ -92,6 +111,7 @@ class Simulation:
             node_seed=lambda node, life: node_seed(course, seed, node, life),
             contacts=scenario.run.contacts,
             contact_chance=self._chance("contacts"),
+            planned_contacts=planned_contacts(scenario.links, labels),
             faults=faults,
             measure_bytes=scenario.run.measure_bytes,
             places=places_of_run(seed),

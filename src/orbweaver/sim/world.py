@@ -6,7 +6,7 @@ when, and when to run on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
 from orbweaver.core.identifiers import PLACE_OF_NODE, Places
@@ -36,6 +36,7 @@ class World:
         node_seed: Callable[[NodeId, int], int],
         contacts: int = 5,
         contact_chance: Random,
+        planned_contacts: Sequence[Sequence[NodeId]] | None = None,
         faults: Faults | None = None,
         measure_bytes: bool = True,
         places: Places[NodeId] = PLACE_OF_NODE,
@@ -44,7 +45,8 @@ class World:
     ) -> None:
         """Make a world of `size` nodes, all down. `node_seed` gives the seed of a node's n-th life
         (from 1), `places` where nodes stand on the circle of identifiers, `exact_ms` the latency
-        before rounding."""
+        before rounding. A joining node is told of the `planned_contacts` for its number that are
+        up, or of random nodes if there are no such plans."""
         self.engine = Engine()
         self.recorder = recorder
         self.topics = topics
@@ -59,6 +61,7 @@ class World:
         self._node_seed = node_seed
         self._contacts = contacts
         self._contact_chance = contact_chance
+        self._planned_contacts = planned_contacts
         self.encode = Codec(overlay.messages, topics).encode if measure_bytes else None
         self.nodes = [SimNode(self, NodeId(i)) for i in range(size)]
 
@@ -166,6 +169,9 @@ class World:
         self.oracle.put(node.me, self.topics.interest(node.interest))
 
     def _contacts_for(self, me: NodeId) -> list[NodeId]:
+        if self._planned_contacts is not None:
+            planned = self._planned_contacts[me]
+            return [peer for peer in planned if self.oracle.interest_of(peer) is not None]
         contacts: list[NodeId] = []
         for _ in range(self._contacts):
             contact = self.oracle.any_peer([me, *contacts], self._contact_chance)

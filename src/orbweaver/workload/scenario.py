@@ -132,6 +132,12 @@ class ChurnSpec(Spec, frozen=True):
     """When the flash crowd joins."""
 
 
+class LinksSpec(Spec, frozen=True):
+    file: str = ""
+    """A table a,b of links: a node's contacts when it joins are those of its neighbours there that
+    are up, instead of random nodes. The overlay static keeps exactly these links."""
+
+
 class InterestChange(Spec, frozen=True):
     time_ms: Milliseconds
     node: Annotated[int, Meta(ge=0)]
@@ -204,6 +210,7 @@ class Scenario(Spec, frozen=True):
     latency: LatencySpec = LatencySpec()
     faults: FaultSpec = FaultSpec()
     churn: ChurnSpec = ChurnSpec()
+    links: LinksSpec = LinksSpec()
     interests: tuple[InterestChange, ...] = ()
     publish: PublishSpec = PublishSpec()
     run: RunSpec = RunSpec()
@@ -225,6 +232,7 @@ class Scenario(Spec, frozen=True):
             ),
             latency=replace(self.latency, file=_content_hash(self.latency.file, delays)),
             churn=replace(self.churn, file=_content_hash(self.churn.file, "churn")),
+            links=replace(self.links, file=_content_hash(self.links.file, "links")),
         )
         # 5 and 5.0 are the same delay, however it was typed. A setting left at its default
         # does not count, so that a setting can be added without a new hash for every run.
@@ -243,9 +251,10 @@ class Scenario(Spec, frozen=True):
         return msgspec.structs.replace(self, run=plain).fingerprint()
 
     def surroundings(self) -> str:
-        """Return a hash of the course without the overlay, so that two overlays under comparison
-        meet the same churn, the same delays and the same publications."""
-        return msgspec.structs.replace(self, overlay="", params={}).course()
+        """Return a hash of the course without the overlay and its links, so that two overlays
+        under comparison meet the same churn, the same delays and the same publications."""
+        bare = msgspec.structs.replace(self, overlay="", params={}, links=LinksSpec())
+        return bare.course()
 
     def publish_end_ms(self, topics: int) -> int:
         events = self.publish.events or self.publish.per_topic * topics
@@ -299,7 +308,7 @@ def load_scenario(path: Path, overlay: str | None = None) -> Scenario:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not valid TOML: {error}") from None
-    for part in ("workload", "latency", "churn"):
+    for part in ("workload", "latency", "churn", "links"):
         section = raw.get(part)
         if isinstance(section, dict) and isinstance(section.get("file"), str) and section["file"]:
             section["file"] = str(path.parent / section["file"])

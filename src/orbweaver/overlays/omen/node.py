@@ -88,7 +88,7 @@ class OMen(Overlay):
             )
         me = context.me
         self.interest = OwnInterest(me, context.topics)
-        self.linked = Links(context, params)
+        self.linked = Links(context, params.failure_ms)
         self.neighbors = self.linked.neighbors
         self.plumtree = self.linked.plumtree
         self.heartbeats = self.linked.heartbeats

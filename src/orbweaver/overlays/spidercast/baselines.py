@@ -94,7 +94,7 @@ class Similarity(Overlay):
     def __init__(self, context: Context, params: SimilarityParams | RandomParams) -> None:
         super().__init__(context, params)
         self.interest = OwnInterest(context.me, context.topics)
-        self.linked = Links(context, params)
+        self.linked = Links(context, params.failure_ms)
         self.plumtree = self.linked.plumtree
         self.view = interest_view(context, params, self.interest)
         self.cyclon = self.view if isinstance(self.view, Cyclon) else None

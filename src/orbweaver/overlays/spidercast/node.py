@@ -72,7 +72,7 @@ class SpiderCast(Overlay):
     def __init__(self, context: Context, params: SpiderCastParams) -> None:
         super().__init__(context, params)
         self.interest = OwnInterest(context.me, context.topics)
-        self.linked = Links(context, params)
+        self.linked = Links(context, params.failure_ms)
         self.neighbors = self.linked.neighbors
         self.plumtree = self.linked.plumtree
         self.view = interest_view(context, params, self.interest)
