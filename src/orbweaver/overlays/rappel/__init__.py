@@ -11,3 +11,7 @@ and audits one after another against a utility of proximity and shared interest.
 
 docs/overlays/rappel.md maps every section to its function and tells where we deviate.
 """
+
+from orbweaver.overlays.rappel.node import Rappel
+
+__all__ = ["Rappel"]
