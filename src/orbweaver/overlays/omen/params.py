@@ -40,10 +40,10 @@ class OMenParams(LinkParams, frozen=True):
         ),
     ] = "random"
     components: Annotated[
-        Literal["probe", "hop", "inside"],
+        Literal["probe", "inside"],
         Meta(
             description="what counts as connected in a repair: what a probe of the overlay "
-            "finds, shadow nodes with a common neighbour, or edges inside the shadow set",
+            "finds, or edges inside the shadow set only",
             title="Alg. 1 prints 'inside'; 'probe' is ours",
         ),
     ] = "probe"

@@ -1,0 +1,156 @@
+"""The ring, the probes, the safety net, and what parameters choose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orbweaver.core.errors import UsageError
+from orbweaver.core.topics import TopicTable
+from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.overlays.omen import OMen, OMenParams
+from orbweaver.overlays.omen.acquaintances import SIZE_MAX, Acquaintances
+from orbweaver.overlays.omen.churn import ChurnEvent
+from orbweaver.overlays.omen.labels import GONE_MAX, SILENT_PERIODS, ComponentLabels
+from orbweaver.overlays.omen.messages import ComponentLabel, ProbeLabel, ShadowReport
+from orbweaver.overlays.omen.probing import Session, components
+from orbweaver.overlays.omen.ring import IdentifierCircle
+from tests.gossip.fake_outbox import FakeOutbox, make_context
+from tests.overlays.overlay_net import OverlayNet
+
+PLACES = {node: node * 100 for node in range(20)}
+
+
+def circle(me: int, others: Any, size: int = 3) -> IdentifierCircle:
+    made = IdentifierCircle(me, size, PLACES)
+    made.consider(others)
+    return made
+
+
+def test_the_ring_keeps_the_nearest_on_each_side() -> None:
+    ring = circle(5, range(10))
+    assert ring.successors == (6, 7, 8)
+    assert ring.predecessors == (4, 3, 2)
+    assert circle(0, range(10)).predecessors == (9, 8, 7)
+    assert not ring.consider([1, 9]), "farther nodes change nothing"
+
+
+def test_in_a_small_ring_a_node_is_successor_and_predecessor() -> None:
+    ring = circle(5, [1, 9])
+    assert ring.successors == (9, 1)
+    assert ring.predecessors == (1, 9)
+
+
+def test_the_coordinator_is_the_closest_live_successor() -> None:
+    ring = circle(5, range(10))
+    assert ring.coordinator_of(4) == 5
+    assert ring.coordinator_of(3) == 4
+    ring.drop(4)
+    assert ring.coordinator_of(3) == 5
+    assert [node for node in (3, 2, 1) if ring.in_pred_range(node, 2)] == [3, 2]
+
+
+def test_news_of_a_node_that_left_counts_only_from_its_next_life() -> None:
+    pool = Acquaintances(1, age_max_ms=1000)
+    entry = Descriptor(2, TopicTable("a").interest("a"), 50)
+    pool.take([entry], [0], now=0)
+    pool.left(2)
+    pool.take([entry], [0], now=1)
+    assert 2 not in pool
+    pool.take([Descriptor(2, entry.interest, 5000)], [0], now=1)
+    assert 2 in pool
+
+
+def test_acquaintances_are_forgotten_when_old_or_too_many() -> None:
+    pool = Acquaintances(1, age_max_ms=1000)
+    interest = TopicTable("a").interest("a")
+    for node in range(2, 2 + 2 * SIZE_MAX):
+        pool.take([Descriptor(node, interest, 0)], [0], now=node)
+    pool.expire([], now=900)
+    assert len(pool.known) == SIZE_MAX
+    pool.expire([900], now=5000)
+    assert set(pool.known) <= {900}
+
+
+def test_labels_fall_to_the_least_id_and_rise_when_it_falls_silent() -> None:
+    labels = ComponentLabels(5, period_ms=100)
+    labels.step(["t"], now=0)
+    assert labels.of(["t"]) == (ComponentLabel("t", 5, 0),)
+    assert labels.take([ComponentLabel("t", 2, 7)], now=10)
+    assert not labels.take([ComponentLabel("t", 3, 9)], now=20)
+    assert labels.of(["t"]) == (ComponentLabel("t", 2, 7),)
+    for now in range(100, 100 * SILENT_PERIODS, 100):
+        labels.step(["t"], now)
+    assert labels.of(["t"])[0].root == 2
+    labels.step(["t"], now=20 + 100 * SILENT_PERIODS)
+    assert labels.of(["t"])[0].root == 5
+    assert not labels.take([ComponentLabel("t", 2, 7)], now=600), "an echo of the root"
+    assert labels.take([ComponentLabel("t", 2, 8)], now=600), "the root itself"
+
+
+def test_only_a_label_that_has_stayed_tells_components_apart() -> None:
+    labels = ComponentLabels(5, period_ms=100)
+    labels.step(["t"], now=0)
+    other = [ComponentLabel("t", 9, 1)]
+    assert not labels.strange(other, now=100)
+    assert labels.strange(other, now=200)
+    assert labels.rooted(200) == ["t"]
+    assert not labels.strange([ComponentLabel("t", 5, 1)], now=200)
+
+
+def test_roots_that_fell_silent_are_remembered_in_bounds() -> None:
+    labels = ComponentLabels(10**6, period_ms=1)
+    for root in range(2 * GONE_MAX):
+        labels.step(["t"], now=root * 100)
+        labels.take([ComponentLabel("t", root, 1)], now=root * 100)
+    assert len(labels._gone) <= GONE_MAX
+
+
+def session(kind: Any, labels: dict[int, list[tuple[str, int]]], neighbors: Any) -> Session:
+    made = Session(ChurnEvent(1, 0, kind), 1, {})
+    for node, seen in labels.items():
+        told = tuple(ProbeLabel(topic, least) for topic, least in seen)
+        made.reports[node] = ShadowReport(1, 3, tuple(neighbors.get(node, ())), told)
+    return made
+
+
+def test_what_counts_as_connected() -> None:
+    table = TopicTable("ab")
+    seen = {2: [("a", 2), ("b", 2)], 3: [("a", 2)], 4: [("a", 4), ("b", 2)]}
+    interests = {2: 0b11, 3: 0b01, 4: 0b11}
+    made = session("leave", seen, {2: [9, 3], 3: [2], 4: [9]})
+    assert components(made, "probe", table, interests) == [(2, 3, 0b01), (2, 4, 0b10)]
+    assert components(made, "inside", table, interests) == [(2, 3, 0b01), (3, 2, 0b01)]
+    joining = session("join", {}, {})
+    assert components(joining, "probe", table, interests | {1: 0b11}) == [
+        (2, 3, 0b01), (2, 4, 0b11)
+    ]  # fmt: skip
+
+
+def test_a_start_from_given_links() -> None:
+    """A plan's links are the links from the start, and topics stay connected by them."""
+    net = OverlayNet(OMen, dict.fromkeys(range(6), "a"), contacts_are_links=True)
+    plan = {(n, n + 1) for n in range(5)}
+    for node, overlay in net.nodes.items():
+        overlay.start([b if a == node else a for a, b in sorted(plan) if node in (a, b)])
+    net.run(6000)
+    assert net.links() == plan
+
+
+@pytest.mark.parametrize("omen_g", ["candidates", "shadow"])
+def test_omen_g_knows_all_nodes(omen_g: str) -> None:
+    interests = {node: "ab"[node % 2] for node in range(12)}
+    net = OverlayNet(OMen, interests, omen_g=omen_g, coverage=1).start().run(8000)
+    node = net.nodes[0]
+    assert {n for n, _ in node.everyone()} == set(range(1, 12))
+    for of, view in node.views.of.items():
+        sharing = {n for n in interests if interests[n] == interests[of] and n != of}
+        size = len(sharing) if omen_g == "shadow" else 1
+        assert len(view.backups) == size
+        assert set(view.backups) <= sharing
+
+
+def test_omen_g_needs_an_oracle() -> None:
+    with pytest.raises(UsageError, match="set omen_g=no"):
+        OMen(make_context(1, FakeOutbox(), TopicTable()), OMenParams(omen_g="shadow"))
