@@ -16,6 +16,9 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     # With tables of 15, everybody is a neighbour of everybody here, and no path is needed.
     "vitis": [{}, {"table_size": 3}],
     "rvr": [{}, {"table_size": 3}],
+    # The same of rings of 7 neighbours and more. Short times let identifiers change in a case.
+    "magnet": [{}, {"ring_size": 1, "fingers": 1, "control_fingers": 1, "growth_ms": 300}],
+    "magnet-strawman": [{}, {"ring_size": 1, "fingers": 1, "control_fingers": 1}],
 }
 """What else than the defaults is worth running through the suite."""
 

@@ -126,6 +126,13 @@ def test_only_a_nearer_node_improves_a_ring() -> None:
     ]  # fmt: skip
 
 
+def test_a_ring_that_is_just_full_takes_no_node_in_between() -> None:
+    ring = kept(110, 120, 80, 90)
+    assert not ring.improves(1000)
+    assert ring.improves(119)
+    assert ring.improves(81)
+
+
 def test_a_ring_with_few_nodes_takes_any() -> None:
     assert kept(110, 90).improves(1 << 63)
 

@@ -59,6 +59,7 @@ class KeptRing:
         self._me = me
         self.places: dict[NodeId, int] = {me: place}
         self.router = Router(me, self.places, clockwise)
+        self._size = size
         self._ring = Ring(size)
         self.changes = 0
         """How often the neighbours on the ring have changed."""
@@ -98,8 +99,13 @@ class KeptRing:
 
     def improves(self, place: int) -> bool:
         """Return whether a node at a place would be chosen over one that was chosen."""
-        ahead = (place - self.here) % SPACE
-        return any(start <= ahead < end for start, end in self._ring.open)
+        here, places = self.here, self.places
+        successors, predecessors = self._ring.successors, self._ring.predecessors
+        if len(predecessors) < self._size:
+            return True
+        ahead = (place - here) % SPACE
+        last, first = places[successors[-1]], places[predecessors[-1]]
+        return ahead < (last - here) % SPACE or ahead > (first - here) % SPACE
 
     def around(self, place: int, count: int) -> list[NodeId]:
         """Return up to `count` known nodes on either side of a place, with this one."""

@@ -206,6 +206,9 @@ class Table:
         else:
             return
         self.choose()
+        peer = self.peers.get(node)
+        if peer is not None and not peer.chosen and not peer.chooses:
+            self._unlink(node)  # another one came first
 
     def add_finger(self, about: RingDescriptor) -> None:
         if about.node != self._me:
