@@ -1,4 +1,4 @@
-"""Orbweaver: publish/subscribe without a broker, on overlays woven out of interests."""
+"""Orbweaver is publish/subscribe without a broker: nodes link to nodes with the same interests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded when asked for: a simulation has no use for sockets.
+    # Loaded on first use: a simulation needs no sockets.
     if name not in _PLACES:
         raise AttributeError(f"module 'orbweaver' has no attribute '{name}'")
     from importlib import import_module
@@ -38,5 +38,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    # What has not been loaded yet is no attribute, and would be left out.
+    # Names that are not loaded yet are no attributes, and the default would leave them out.
     return sorted(__all__)

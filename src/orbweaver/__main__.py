@@ -1,4 +1,4 @@
-"""`python -m orbweaver` is `orbweaver`."""
+"""`python -m orbweaver` runs the command `orbweaver`."""
 
 from orbweaver.cli.main import main
 

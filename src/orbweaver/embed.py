@@ -1,4 +1,4 @@
-"""`orbweaver.Node`: a network node with its overlay chosen by name."""
+"""`orbweaver.Node` is a network node that chooses its overlay by name."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from orbweaver.overlays.catalog import find
 
 
 class NodeSettings(TypedDict, total=False):
-    """What `Node` takes by name: the settings of `orbweaver.net.settings.Settings`, where each
-    has its default and meaning. One address may stand for a list of one, and a `Path` for its
-    text."""
+    """The keyword arguments of `Node` are the settings of `orbweaver.net.settings.Settings`, which
+    documents each with its default. A single address may be given in place of a list of addresses,
+    and a `Path` in place of its text."""
 
     overlay: str
     params: Mapping[str, Any]
@@ -58,12 +58,12 @@ class NodeSettings(TypedDict, total=False):
 
 
 class Node(NetworkNode):
-    """A node of a network, for use in a program.
+    """A `Node` takes part in a network from within a program.
 
     async with orbweaver.Node(overlay="vitis", join="127.0.0.1:7700") as node:
         news = await node.subscribe("news/sport")
 
-    `config` is a TOML file with the same settings; arguments go before it.
+    `config` is a TOML file with the same settings; arguments override it.
     """
 
     def __init__(

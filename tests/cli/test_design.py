@@ -72,7 +72,7 @@ def test_a_plan_that_starts_from_links(folder: Path) -> None:
     [
         (["--algorithm", "lowodda"], "unknown algorithm 'lowodda': did you mean 'lowoda'?"),
         (["--rho", "0.5"], "rho should be a number of 1 or more, not 0.5"),
-        (["--rho", "2", "--algorithm", "gm"], "--rho is for lowoda; gm has no such setting"),
+        (["--rho", "2", "--algorithm", "gm"], "--rho 2 is for lowoda; gm has no such setting"),
         (["--links", "none.csv"], "none.csv: no such file"),
         (["--links", "loop.csv"], "loop.csv, line 2: a link from 'ann' to itself"),
         (["--subscriptions", "none.csv"], "none.csv: no such file"),

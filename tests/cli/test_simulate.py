@@ -284,7 +284,7 @@ def test_a_run_stopped_by_its_limit_says_so() -> None:
     Path("s.toml").write_text("overlay='random'\n[workload]\nnodes=20\n[run]\nevents_max=100\n")
     done = run("s.toml --json")
     assert done.returncode == 1
-    assert "numbers are of that part" in done.stderr
+    assert "numbers cover the time before" in done.stderr
     assert json.loads(done.stdout)["complete"] is False
 
 

@@ -166,7 +166,7 @@ def test_gather_says_what_is_not_whole(cluster: Cluster, tmp_path: Path) -> None
     arguments = ["gather", str(cluster.folder), "--out", str(out), "--format", "jsonl"]
     done = CliRunner().invoke(make_app("gather"), arguments, catch_exceptions=False)
     assert "spidercast on 6 live nodes" in done.stdout
-    assert "1 nodes ended without a last word" in done.stderr
+    assert "1 nodes have no end in their records" in done.stderr
     with pytest.raises(UsageError, match="has no records of nodes"):
         CliRunner().invoke(make_app("gather"), ["gather", str(tmp_path)], catch_exceptions=False)
 

@@ -1,4 +1,4 @@
-"""`orbweaver characterise`: what a workload looks like."""
+"""`orbweaver characterise` describes a workload."""
 
 from __future__ import annotations
 
@@ -40,28 +40,29 @@ def characterise(
         Path | None, typer.Option("--out", help="Write an HTML page with plots here.")
     ] = None,
     d: Annotated[
-        int, typer.Option("--d", help="Nodes that count as most alike, in tdi(d).", min=1)
+        int, typer.Option("--d", help="How many most similar nodes tdi(d) compares with.", min=1)
     ] = 20,
     approximate: Annotated[
         bool | None,
         typer.Option(
             "--approximate/--exact",
-            help="tdi from a sample of nodes, with its error, or from all. "
+            help="Take tdi from a sample of nodes, with its error, or from all. "
             "[default: exact up to 20,000 nodes]",
         ),
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="For --approximate: 'sample', or 'minhash' to compare candidates only."),
+        typer.Option(help="How to approximate: 'sample', or 'minhash' to compare candidates only."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Which nodes are sampled.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the sample of nodes.")] = 0,
     master: Master = None,
     json: Json = False,
 ) -> None:
-    """Describe a workload: popularity, sizes, likeness and locality of interests.
+    """Describe a workload: popularity, sizes, similarity and locality of interests.
 
-    Popularity and subscription sizes get a power-law fit; tdi(d) says how alike interests
-    are (SpiderCast), and locality how few friends cover all that a node wants (Rappel).
+    Prints how many nodes a topic has and how many topics a node has, each with a power-law fit.
+    tdi(d) says how similar interests are (SpiderCast). Locality says how few friends cover
+    everything that a node subscribes to (Rappel). --out writes a page with plots.
 
     Examples:
 
@@ -110,7 +111,7 @@ def choose_method(approximate: bool | None, method: str | None) -> Method | None
     if method is not None and (approximate is False) != (method == "exact"):
         wanted = "--exact" if method == "exact" else "--approximate"
         if approximate is not None:
-            raise UsageError(f"--method {method} goes with {wanted}")
+            raise UsageError(f"--method {method} needs {wanted}, not its opposite")
     if method is None and approximate is not None:
         method = "sample" if approximate else "exact"
     return cast("Method | None", method)
@@ -146,9 +147,9 @@ def print_character(path: Path, found: Character) -> None:
     if found.locality is not None:
         covered = found.locality.fully_covered
         few = ", ".join(f"{k}: {100 * covered[k - 1]:.0f} %" for k in (1, 2, 4, 6, 8, 10))
-        out.print(f"nodes whose topics k friends cover, of those with 5 or more: {few}")
+        out.print(f"nodes whose topics k friends cover, among nodes with 5 topics or more: {few}")
     if found.rejected or found.repeated:
         err.print(
-            f"left out {found.rejected:,} rows that cannot be read as a node and a topic, "
-            f"{found.repeated:,} repeated ones"
+            f"left out {found.rejected:,} rows that are not a node and a topic, and "
+            f"{found.repeated:,} repeated rows"
         )

@@ -1,4 +1,4 @@
-"""`orbweaver compare`: overlays side by side on one workload."""
+"""`orbweaver compare` runs overlays side by side on one workload."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ WARMUP_MS = 30_000
 CALM, CHURNED = "calm", "churned"
 CHURN = "exponential:300:75"
 CHURN_MS = 30_000
-"""How long publications go on when nodes come and go, if they would not take longer."""
+"""Least time in ms over which publications are spread when nodes come and go."""
 YOUNG_MS = 10_000
-"""How long a node may take to find its neighbours before it is owed events (Vitis IV-F)."""
+"""Time in ms after a join during which a node is not yet owed events (Vitis IV-F)."""
 
 
 def compare(
     scenario: Annotated[
         Path | None,
-        typer.Argument(help="A scenario file (TOML); options override it, its overlay is left."),
+        typer.Argument(help="A scenario file (TOML); options override it, its overlay is ignored."),
     ] = None,
     overlay: Annotated[
         list[str] | None,
@@ -83,40 +83,43 @@ def compare(
     churn: Annotated[
         str | None,
         typer.Option(
-            help="Coming and going for the second half: as for simulate, or none to do without. "
+            help="Churn of the second half: as for simulate, or none to leave the half out. "
             "[default: exponential:300:75, or the scenario's]"
         ),
     ] = None,
     warmup_ms: Annotated[
         int | None,
-        typer.Option(help="Time for the overlays to form. [default: 30000, or the scenario's]"),
+        typer.Option(
+            help="Milliseconds for the overlays to form. [default: 30000, or the scenario's]"
+        ),
     ] = None,
     set: Annotated[
         list[str] | None,
         typer.Option("--set", help="Overlay parameter, OVERLAY.NAME=VALUE; repeatable."),
     ] = None,
     seeds: Seeds = SEEDS,
-    workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one for each core.")] = 0,
+    workers: Annotated[
+        int, typer.Option(min=0, help="Number of processes; 0 means one for each core.")
+    ] = 0,
     full: Annotated[
         bool,
-        typer.Option(
-            "--full", help=f"All nodes of a table, instead of a sample of {SAMPLE_NODES}."
-        ),
+        typer.Option("--full", help=f"Take all nodes of a table, not a sample of {SAMPLE_NODES}."),
     ] = False,
     kept: Annotated[
         Path,
-        typer.Option("--results", metavar="FILE", help="Where finished runs are kept."),
+        typer.Option("--results", metavar="FILE", help="File that keeps finished runs."),
     ] = KEPT,
     out_file: HtmlPage = Path("compare.html"),
     json: Json = False,
 ) -> None:
-    """Run several overlays on the same workload and set them side by side.
+    """Run several overlays on the same workload and compare them.
 
-    Each of them twice: with the same nodes all the time, and with nodes that come and go.
-    Prints a table of each and writes a self-contained HTML page with plots.
+    Each overlay runs twice: with the same nodes all the time, and with nodes that come and go.
+    Prints a table of each half and writes a self-contained HTML page with plots.
 
-    A large table of subscriptions is sampled by a paper's method at first; the page says which,
-    and --full takes all of it. Finished runs are kept: after Ctrl-C, the same command goes on.
+    Of a large table of subscriptions, a sample is taken by the method of a paper, which the page
+    names; --full takes the whole table. Finished runs are kept: after Ctrl-C, the same command
+    goes on where it stopped.
 
     Examples:
 
@@ -136,10 +139,10 @@ def compare(
         check_file(kept)
     drawn = can_draw()
     if not drawn:
-        err.print(f"There will be tables and no page, whose plots need {LAB}", soft_wrap=True)
+        err.print(f"no page will be written, since its plots need {LAB}", soft_wrap=True)
     source = str(scenario) if scenario else "options"
     if scenario is None and warmup_ms is None:
-        warmup_ms = WARMUP_MS  # overlays that find their links by gossip take longest
+        warmup_ms = WARMUP_MS  # long enough for overlays that find their links by gossip
     workload = workload_options(
         nodes, topics, subscriptions_per_node, popularity, subscriptions, columns, header
     )
@@ -157,7 +160,7 @@ def compare(
         for name in names
     ]
     for one in compared:
-        build_params(one, find(one.overlay))  # a mistake in it is told before anything runs
+        build_params(one, find(one.overlay))  # report a mistake before anything runs
     tell_table(compared[0].workload)
     name_of_table = Path(compared[0].workload.file).name
     with tempfile.TemporaryDirectory(prefix="orbweaver-") as folder:
@@ -173,7 +176,7 @@ def compare(
         if churn != "none":
             topic_count = len(make_workload(compared[0], wanted[0]).subscriptions.topics)
             halves[CHURNED] = [with_churn(one, churn, topic_count) for one in compared]
-        # One run of each before the second of any: that tells how long all will take.
+        # Run every scenario with one seed before the next seed: the bar can estimate the time then.
         jobs: list[Job] = [
             (replace(one, name=f"{one.overlay}, {half}", study=StudySpec(series=half)), seed)
             for seed in wanted
@@ -210,8 +213,8 @@ def compare(
 
 
 def with_churn(scenario: Scenario, asked: str | None, topics: int) -> Scenario:
-    """The scenario's own churn; or what is asked for, beginning while the overlay forms, with
-    publications that go on for long enough to be hit by it."""
+    """Return the scenario with churn: `asked`, or else its own, or else the default. Churn that is
+    drawn begins while the overlay forms, and publications go on long enough to be hit by it."""
     if asked is None and scenario.churn.model != "none":
         return scenario
     values = parse_churn(asked or CHURN)
@@ -247,7 +250,7 @@ def _describe(scenario: Scenario, result: Result, name_of_table: str, sample: st
 
 
 def _print_comparison(title: str, by_overlay: dict[str, list[Result]]) -> None:
-    """One column for each overlay, which fits a terminal better than one row."""
+    """Print a column for each overlay; a row for each would not fit a terminal."""
     grid = table(title, "mean over seeds", *by_overlay)
     rows = table_rows(by_overlay)
     for i, (name, _) in enumerate(COLUMNS.values(), 1):

@@ -1,4 +1,4 @@
-"""The data that `orbweaver compare` runs on: a user's table, or a sample of it."""
+"""Takes the sample of a user's table that `orbweaver compare` runs on."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from orbweaver.workload.subscriptions import Subscriptions, load_subscriptions
 from orbweaver.workload.tables import table_in
 
 SAMPLE_NODES = 500
-"""Nodes of a table that are compared on, unless all are asked for."""
+"""Number of nodes in the sample. A smaller table is taken whole."""
 
 
 def take_sample(scenarios: Sequence[Scenario], folder: Path) -> tuple[list[Scenario], str]:
-    """The same scenarios on a sample of their table, which is written into `folder`, and a
-    sentence about it. They stay as they are where the table is small, where there is none, and
-    where other files or settings are about nodes that the sample might not have."""
+    """Return the scenarios on a sample of their table, and a sentence about the sample.
+
+    The sample is written into `folder`. The scenarios stay as they are if they have no table, if
+    the table is small, or if other files or settings name nodes that the sample might lack."""
     spec = scenarios[0].workload
     if not spec.file or any(map(_names_nodes, scenarios)):
         return list(scenarios), ""
@@ -47,7 +48,7 @@ def _names_nodes(scenario: Scenario) -> bool:
 
 
 def _topics_are_nodes(source: Path) -> bool | None:
-    """What a dataset says of itself, if it is one."""
+    """Return what the manifest of a dataset says, or None if there is none."""
     manifest = source / "dataset.json"
     if not manifest.is_file():
         return None

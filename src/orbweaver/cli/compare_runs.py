@@ -1,4 +1,4 @@
-"""The runs of `orbweaver compare`: kept as they finish, with a bar that says what runs."""
+"""Runs the jobs of `orbweaver compare`, keeps each result at once and shows a bar."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from orbweaver.study.results import append_results, made_here, read_results
 from orbweaver.study.run import Job, Result
 
 SHOWN = 3
-"""Runs under way that are named beside the bar."""
+"""Most running jobs that are named beside the bar."""
 
 
 def run_kept(jobs: Sequence[Job], path: Path, workers: int) -> tuple[list[Result], int]:
-    """The results in the order of the jobs, and how many had to be run. Those that the file has
-    of this version of the code are taken from it, and each new one is added when it is there, so
-    that an interrupted comparison goes on where it was."""
+    """Return the results in the order of the jobs, and how many jobs were run.
+
+    Results of this version of the code are taken from the file `path`. Each new result is added to
+    the file at once, so that an interrupted comparison goes on where it stopped."""
     known = read_results(path)
     missing = known.missing(jobs, any_code=False)
     finished = [one.result for one in known.of(jobs, any_code=False)]
@@ -42,8 +43,10 @@ def run_kept(jobs: Sequence[Job], path: Path, workers: int) -> tuple[list[Result
 
 
 def remaining_s(left: Sequence[Job], finished: Sequence[Result], workers: int) -> float | None:
-    """Seconds until all is done, as far as finished runs tell: of the same overlay and churn,
-    else of the same overlay, else of all. None before any has finished."""
+    """Estimate the seconds until all jobs are done, or None before one has finished.
+
+    A job takes as long as the finished runs of its scenario did on average, else those of its
+    overlay, else all."""
     if not finished:
         return None
     seconds: dict[str, list[float]] = defaultdict(list)
@@ -59,7 +62,7 @@ def remaining_s(left: Sequence[Job], finished: Sequence[Result], workers: int) -
 
 
 def told(under_way: Sequence[Job], remaining: float | None) -> str:
-    """What the bar says: what runs, and for how long."""
+    """Return the label of the bar: the running jobs and the time left."""
     names = [f"{scenario.name}, seed {seed}" for scenario, seed in under_way]
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     text = f"{'; '.join(names[:SHOWN])}{more}"

@@ -1,4 +1,4 @@
-"""`orbweaver design`: links for known subscriptions, chosen in one place."""
+"""`orbweaver design` plans links for known subscriptions, at one place."""
 
 from __future__ import annotations
 
@@ -32,9 +32,11 @@ def design(
         ),
     ],
     out_file: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="Where the links go: CSV, columns a,b.")
+        Path, typer.Option("--out", metavar="FILE", help="Write the links here: CSV, columns a,b.")
     ],
-    algorithm: Annotated[str, typer.Option(help="gm, lowoda or minmaxoda; see above.")] = "lowoda",
+    algorithm: Annotated[
+        str, typer.Option(help="gm, lowoda or minmaxoda; see the list above.")
+    ] = "lowoda",
     rho: Annotated[
         float | None,
         typer.Option(
@@ -46,20 +48,20 @@ def design(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Links that are there already, columns a,b: keep them all and add what is "
-            "missing. Links of nodes without subscriptions are left out.",
+            help="Existing links, columns a,b: keep them all and add what is missing. Links of "
+            "nodes without subscriptions are left out.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Decides among links that are equally good.")] = SEED,
+    seed: Annotated[int, typer.Option(help="Seed that decides between equally good links.")] = SEED,
     columns: Columns = None,
     header: TableHeader = None,
     json: Json = False,
 ) -> None:
     """Plan the links of an overlay from all subscriptions at once.
 
-    With these links the subscribers of each topic are connected with each other, through
-    subscribers alone. Prints the number of links per node (its degree) and what no such
-    overlay can be below.
+    With these links the subscribers of each topic are connected through subscribers of the topic
+    alone. Writes the links as CSV. Prints the mean and the maximum degree (links of a node) and a
+    lower bound that no such overlay can go below.
 
     Algorithms:
 
@@ -69,7 +71,7 @@ def design(
     - `minmaxoda`: the lowest maximum degree; more links in all.
 
     The plan needs two bytes for each pair of nodes: 200 MB for 10,000 nodes. The first design
-    after an installation takes some seconds more, to compile.
+    after an installation takes some seconds longer, to compile.
 
     Examples:
 
@@ -84,7 +86,9 @@ def design(
         from orbweaver.design.rules import RHO, Rule
     rule = Rule(algorithm, RHO if rho is None else rho)  # type: ignore[arg-type]
     if rho is not None and algorithm != "lowoda":
-        raise UsageError(f"--rho is for lowoda; {algorithm} has no such setting: leave it out")
+        raise UsageError(
+            f"--rho {rho:g} is for lowoda; {algorithm} has no such setting: leave it out"
+        )
     check_file(out_file)
     workload = WorkloadSpec(file=str(subscriptions), columns=columns or "", header=header or "auto")
     tell_table(workload)

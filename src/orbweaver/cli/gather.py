@@ -1,4 +1,4 @@
-"""`orbweaver gather`: what live nodes wrote down, as one set of tables."""
+"""`orbweaver gather` makes tables of what live nodes recorded."""
 
 from __future__ import annotations
 
@@ -19,42 +19,45 @@ from orbweaver.study.recorded import recorded
 from orbweaver.study.run import Result
 
 TROUBLE = {
-    "crashes": "nodes ended without a last word: killed, or still running",
-    "damaged": "lines were cut short",
-    "missing": "lines could not be written by their nodes",
+    "crashes": "nodes have no end in their records: killed, or still running",
+    "damaged": "lines are cut short",
+    "missing": "lines are missing, since their nodes could not write them",
     "unknown_events": "events are left out, since no file has their publication",
-    "backwards": "deliveries came before the publication: clocks do not agree",
+    "backwards": "deliveries are earlier than their publication: clocks do not agree",
 }
 
 
 def gather(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Where nodes wrote their records, or copies.")
+        Path, typer.Argument(metavar="DIR", help="Folder with the records of the nodes.")
     ],
     out_folder: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where the tables go, all or none.")
+        Path, typer.Option("--out", metavar="DIR", help="Write the tables here, all or none.")
     ] = Path("out/cluster"),
     at: Annotated[
         float | None,
         typer.Option(
-            help="When the overlay is looked at, in seconds since the first node joined. "
+            help="When to look at the overlay, in seconds since the first node joined. "
             "[default: the last moment with all nodes up]"
         ),
     ] = None,
     every: Annotated[
-        float, typer.Option(min=0.1, help="Seconds between the moments at which sends are told.")
+        float, typer.Option(min=0.1, help="Seconds between two rows of sent messages.")
     ] = 1.0,
     format: Annotated[
-        str | None, typer.Option(help="parquet, csv or jsonl. [default: parquet if installed]")
+        str | None,
+        typer.Option(
+            help="Format of the tables: parquet, csv or jsonl. [default: parquet if installed]"
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
     """Make tables of what the nodes of a cluster recorded, and measure the cluster.
 
-    A node with the setting `records` writes what happens to it into a file of its own.
-    This brings the files of all nodes together into the tables that `simulate
-    --records-out` writes, and takes the same metrics. Delays are differences between the
-    clocks of two nodes, so they are right on one machine, or with clocks that agree.
+    A node with the setting `records` writes its events into a file of its own. This command
+    reads the files of all nodes, writes the same tables as `simulate --records-out`, and prints
+    the same metrics. Delays are differences between the clocks of two nodes, so they are right
+    on one machine, or if the clocks agree.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""`orbweaver ingest`: somebody's trace to tables."""
+"""`orbweaver ingest` turns a trace into tables."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ if TYPE_CHECKING:
 
 
 DECISIONS_MAX = 10
-"""First lines of files that are shown with what was decided about them."""
+"""Most files for which the decision about the first line is shown."""
 
 
 def ingest(
-    kind: Annotated[str, typer.Argument(help="What the files hold; see the list above.")],
+    kind: Annotated[str, typer.Argument(help="What the trace contains; see the list above.")],
     files: Annotated[
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="Text, also .gz or .bz2; a folder stands for the files in it.",
+            help="Text files, also .gz or .bz2; a folder stands for the files in it.",
         ),
     ],
     out_folder: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where the tables go, all or none.")
+        Path, typer.Option("--out", metavar="DIR", help="Write the tables here, all or none.")
     ],
     direction: Annotated[
         str | None,
         typer.Option(
-            help="directed-edges only, and needed there: follower-first if 'a b' means that a "
+            help="directed-edges only, required there: follower-first if 'a b' means that a "
             "follows b, followed-first if it means that b follows a. Sources differ."
         ),
     ] = None,
     separator: Annotated[
         str | None,
         typer.Option(
-            help="Between the cells: tab, comma, semicolon, space or colon. [default: found out]"
+            help="What separates cells: tab, comma, semicolon, space or colon. [default: found out]"
         ),
     ] = None,
     columns: Annotated[
@@ -56,20 +56,27 @@ def ingest(
     ] = None,
     header: Annotated[
         str | None,
-        typer.Option(help="yes or no: does each file begin with one? [default: found out]"),
+        typer.Option(
+            help="yes or no: whether each file begins with a header. [default: found out]"
+        ),
     ] = None,
     comments: Annotated[
         str | None,
-        typer.Option(help="A line that begins with one of these is a comment. [default: #%]"),
+        typer.Option(help="Characters with which a comment line begins. [default: #%]"),
     ] = None,
-    unit: Annotated[str | None, typer.Option(help="Of delays: s, ms or us. [default: ms]")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Unit of delays: s, ms or us. [default: ms]")
+    ] = None,
     delay: Annotated[
-        str | None, typer.Option(help="round-trip (halved) or one-way. [default: round-trip]")
+        str | None,
+        typer.Option(
+            help="What a delay measures: round-trip (halved) or one-way. [default: round-trip]"
+        ),
     ] = None,
     origin: Annotated[
         str | None,
         typer.Option(
-            help="Times count from the first in the trace, or stay as they are: first or zero. "
+            help="first: times count from the first in the trace; zero: times stay as they are. "
             "[default: first]"
         ),
     ] = None,
@@ -78,8 +85,9 @@ def ingest(
 ) -> None:
     """Turn a trace into Parquet tables that the other commands read.
 
-    Nothing is lost in silence: what is not data is counted, and every line that makes no
-    sense goes into the table `rejected` with the reason.
+    Prints what was read and writes a dataset: a folder with a Parquet folder for each table.
+    No line is dropped silently: lines without data are counted, and each line that cannot be
+    read goes into the table `rejected` with the reason.
 
     Kinds:
 
@@ -96,7 +104,7 @@ def ingest(
     - `coordinates-xml`: an OverSim node list
     - `as-graph`: from to relationship
 
-    Columns after those are ignored.
+    Further columns are ignored.
 
     Examples:
 
@@ -143,7 +151,7 @@ def print_report(report: IngestReport) -> None:
     grid.add_row(f"{report.entry}s", show(report.entries), Text("in all", "dim"))
     grid.add_row("used", show(report.used), "")
     for counts, where in (
-        (report.merged, "used, and the same as another"),
+        (report.merged, "used, and equal to an earlier one"),
         (report.skipped, "not data"),
         (report.dropped, "left out"),
         (report.rejected, "rejected; see the table"),

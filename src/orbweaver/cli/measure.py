@@ -1,4 +1,4 @@
-"""`orbweaver measure` and `orbweaver report`: what a store of runs shows."""
+"""`orbweaver measure` and `orbweaver report` evaluate a store of runs."""
 
 from __future__ import annotations
 
@@ -24,37 +24,41 @@ from orbweaver.study.papers import PAPERS
 from orbweaver.study.results import Results, Stored
 
 MEASURED = Path("out/measured")
+"""Default folder of the tables."""
 
 
 def measure(
     store: Annotated[
         Path,
         typer.Argument(
-            help="A store that `orbweaver sweep` filled; or a folder that `orbweaver gather` or "
-            "`simulate --records-out` wrote, or one with several of these."
+            help="A store of `orbweaver sweep`; or a folder of `orbweaver gather` or "
+            "`simulate --records-out`, or a folder with several of these."
         ),
     ] = STORE,
     out_folder: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where the tables go, all or none.")
+        Path, typer.Option("--out", metavar="DIR", help="Write the tables here, all or none.")
     ] = MEASURED,
     code: Annotated[
-        str | None, typer.Option(help="Runs of this version of the code. [default: this one]")
+        str | None,
+        typer.Option(
+            help="Take the runs of this version of the code. [default: the installed one]"
+        ),
     ] = None,
     at: Annotated[
         float | None,
         typer.Option(
-            help="Records: when they are looked at, in seconds. [default: the last moment with "
-            "all nodes up]"
+            help="For records: when to look at the overlay, in seconds. [default: the last moment "
+            "with all nodes up]"
         ),
     ] = None,
     master: Master = None,
     json: Json = False,
 ) -> None:
-    """Take the metrics of all runs in a store, or of a live cluster, with their spread over seeds.
+    """Measure all runs in a store, or a live cluster, with the spread over seeds.
 
     Writes Parquet tables: `topics` (components, diameter and distances of each topic in
     each run at each snapshot), `values` (metrics of each run), `settings` (means over seeds
-    with 95 % intervals) and `runs`.
+    with 95 % intervals) and `runs`. Prints how many rows each table has.
 
     Example:
 
@@ -72,7 +76,7 @@ def measure(
         out_folder.parent.mkdir(exist_ok=True)
     check_output(out_folder, TABLES)
     moved = set_damaged_aside(store.resolve())
-    report_damaged(moved, "'orbweaver sweep' runs what was in it again")
+    report_damaged(moved, "'orbweaver sweep' repeats its runs")
     spark = start_spark(master, "measure")
     with job_progress(spark, "measuring"), explained_failures():
         found = stage(
@@ -89,14 +93,14 @@ def measure(
 
 def report(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What `orbweaver measure` wrote.")
+        Path, typer.Argument(metavar="DIR", help="A folder that `orbweaver measure` wrote.")
     ] = MEASURED,
     out_file: HtmlPage = Path("report.html"),
     json: Json = False,
 ) -> None:
-    """Make a page of measured runs: claims, figures, every setting with its spread.
+    """Make an HTML page of measured runs: claims, figures, and every setting with its spread.
 
-    Claims of a paper are judged where all runs that they need are there, at either scale.
+    A paper's claims are judged at each scale for which the store has all the runs they need.
 
     Example:
 
@@ -108,7 +112,7 @@ def report(
     traces = traces_beside(found.store)
     all_judged = (judge_all(paper, results, traces) for paper in PAPERS.values())
     judged = [one for one in all_judged if one is not None]
-    # Each run in the series of its paper, and those that are in none as they are called.
+    # Each run goes into the series of its paper; a run without a paper keeps its own name.
     placed = [result for one in judged for result in one.results]
     ids = {result.run_id for result in placed}
     series = gather([*placed, *(r for r in found.results if r.run_id not in ids)])

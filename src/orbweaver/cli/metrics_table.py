@@ -1,4 +1,4 @@
-"""All metrics of a run as a table, with what each means."""
+"""Prints all metrics of a run as a table, with the meaning of each."""
 
 from __future__ import annotations
 

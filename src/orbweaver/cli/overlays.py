@@ -1,4 +1,4 @@
-"""`orbweaver overlays`: what there is to choose from."""
+"""`orbweaver overlays` lists the overlays."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ from orbweaver.overlays.catalog import OVERLAYS, find
 
 
 def overlays(
-    name: Annotated[str | None, typer.Argument(help="Only this overlay.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show this overlay only.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """List overlays with their parameters (default, source) and what they promise.
+    """List the overlays: their paper, what they promise, and their parameters.
 
-    A parameter is set with `simulate --set NAME=VALUE`. An overlay of your own is named
-    as `module:Class`.
+    Each parameter has its default and where the default comes from. Set it with
+    `simulate --set NAME=VALUE` or `node --set NAME=VALUE`. An overlay of your own is named
+    `module:Class`.
+
+    Example:
+
+        orbweaver overlays vitis
     """
     chosen = [find(name)] if name else list(OVERLAYS.values())
     if json:

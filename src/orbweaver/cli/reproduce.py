@@ -1,4 +1,4 @@
-"""`orbweaver reproduce`: a paper's claims, run again and set beside its numbers."""
+"""`orbweaver reproduce` runs a paper's evaluation and compares the results with its claims."""
 
 from __future__ import annotations
 
@@ -29,17 +29,19 @@ from orbweaver.study.run import Job, Result
 
 def reproduce(
     paper: Annotated[str, typer.Argument(help=f"The paper: {' or '.join(PAPERS)}.")],
-    scale: Annotated[str, typer.Option(help="quick, middle, or the paper's own: full.")] = "quick",
+    scale: Annotated[
+        str, typer.Option(help="quick, middle or full; full is the paper's own scale.")
+    ] = "quick",
     claims: Annotated[
-        str | None, typer.Option(help="Only these, as in S1,S4. [default: all]")
+        str | None, typer.Option(help="Judge these claims only, as in S1,S4. [default: all]")
     ] = None,
     seeds: Seeds = SEEDS,
     traces: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Real traces (docs/traces.md), for claims that need them. "
-            "[default: leave those out]",
+            help="Folder of real traces (docs/traces.md), for claims that need them. "
+            "[default: leave these claims out]",
         ),
     ] = None,
     store: Store = STORE,
@@ -47,30 +49,33 @@ def reproduce(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Results of earlier runs, also by other versions of the code: what is there is "
-            "not run again, and new results are added.",
+            help="File with results of earlier runs, also by other versions of the code: these "
+            "runs are not repeated, and new results are added.",
         ),
     ] = None,
     master: Master = None,
     out_file: HtmlPage = Path("reproduce.html"),
     markdown: Annotated[
         Path | None,
-        typer.Option(help="Also a Markdown file of the claims, with pictures in a folder."),
+        typer.Option(help="Also write a Markdown file of the claims, with pictures in a folder."),
     ] = None,
     machine: Annotated[
-        str, typer.Option(help="For the Markdown file: when and on what the runs were.")
+        str,
+        typer.Option(help="For the Markdown file: when and on which machine the runs were made."),
     ] = "",
     json: Json = False,
 ) -> None:
     """Run a paper's evaluation again and judge each claim.
 
-    Scale quick takes minutes, full takes hours; the ledger says what it is of. Runs are
-    kept in the store, so going on after Ctrl-C costs nothing. A store is of use to the code
-    that made it; a file of results can stay, and get more seeds later.
+    Prints a ledger: each claim, the paper's number, ours, and the verdict. Writes an HTML page
+    with plots. Scale quick takes minutes, full takes hours. Runs are kept in the store, so after
+    Ctrl-C the same command goes on where it stopped. A store serves one version of the code
+    only; a file of results (--results) serves later versions too.
 
     Examples:
 
         orbweaver reproduce spidercast --claims S1,S2,S14
+
         orbweaver reproduce vitis --seeds 3-5 --results vitis.jsonl
     """
     chosen = find_paper(paper)
@@ -115,15 +120,17 @@ def reproduce(
 
 
 def traces_beside(store: Path) -> Path:
-    """Where the tables of real traces are that runs in a store were made with."""
+    """Return the folder with the tables of the real traces that the runs of a store use."""
     return store.with_name(f"{store.name}-traces")
 
 
 def check_traces(paper: Paper, scale: str, source: Path) -> None:
-    """Before anything is begun that takes long."""
+    """Raise `UsageError` if a file is missing; called before any long work begins."""
     missing = [trace.file for trace in paper.traces[scale] if not (source / trace.file).exists()]
     if missing:
-        raise UsageError(f"{source} has no {' and no '.join(missing)} (docs/traces.md)")
+        raise UsageError(
+            f"{source} has no {' and no '.join(missing)}; docs/traces.md says where to get it"
+        )
 
 
 def fetch_traces(paper: Paper, scale: str, source: Path, work: Path, master: str | None) -> None:

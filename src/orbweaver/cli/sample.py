@@ -1,4 +1,4 @@
-"""`orbweaver sample`: a part of a dataset that a simulation can carry."""
+"""`orbweaver sample` takes a part of a dataset that is small enough to simulate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def sample(
-    method: Annotated[str, typer.Argument(help="How to choose; see the list above.")],
+    method: Annotated[str, typer.Argument(help="How nodes are chosen; see the list above.")],
     source: Annotated[
         Path,
         typer.Argument(
@@ -33,49 +33,56 @@ def sample(
         ),
     ],
     out_folder: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where the sample goes, all or none.")
+        Path,
+        typer.Option("--out", metavar="DIR", help="Write the sample here, whole or not at all."),
     ],
     nodes: Annotated[
         int | None,
-        typer.Option(help="How many; a limit where the method itself says how many there are."),
+        typer.Option(
+            help="Number of nodes; an upper limit where the method itself gives a number."
+        ),
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(help="To begin with: nodes for bfs [10], topics for seed-universe [250]."),
+        typer.Option(
+            help="What to begin with: nodes for bfs [10], topics for seed-universe [250]."
+        ),
     ] = None,
     topics: Annotated[
         int | None,
-        typer.Option(help="How many to keep: seed-universe [100], random-topics [3000]."),
+        typer.Option(help="Topics to keep: seed-universe [100], random-topics [3000]."),
     ] = None,
     along: Annotated[
         str | None,
-        typer.Option(help="Where bfs goes on to: followed, followers or both. [followed]"),
+        typer.Option(help="Which nodes bfs goes on to: followed, followers or both. [followed]"),
     ] = None,
     topics_are_nodes: Annotated[
         bool | None,
         typer.Option(
             "--topics-are-nodes/--topics-are-apart",
-            help="Is a topic a node's name, as in a social graph? [default: as ingested]",
+            help="Whether a topic is a node's name, as in a social graph. [default: as ingested]",
         ),
     ] = None,
     columns: Columns = None,
     header: TableHeader = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same sample.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the sample; the same seed gives the same sample.")
+    ] = 0,
     master: Master = None,
     json: Json = False,
 ) -> None:
-    """Take a sample of a dataset by one of the papers' methods.
+    """Take a sample of a dataset by the method of a paper.
 
-    Prints how far the sample's degrees are like the source's, as the papers check it: the
-    share of topics with at least so many subscribers, of nodes with at least so many
-    subscriptions.
+    Writes tables like those of the source into --out. Prints how well the sample represents
+    the source, as the papers check it: the share of topics with at least x subscribers, and the
+    share of nodes with at least x subscriptions, in the source and in the sample.
 
     Methods:
 
-    - `bfs`: breadth-first from some random nodes until there are --nodes of them. Many
-      seeds and one hop is what Vitis does, a few seeds and many hops OMen.
-    - `seed-universe`: all who subscribe to one of --seeds random topics, and the --topics
-      most wanted among them (Rappel).
+    - `bfs`: breadth-first from --seeds random nodes until there are --nodes nodes. Vitis takes
+      many seeds and one hop, OMen a few seeds and many hops.
+    - `seed-universe`: all nodes that subscribe to one of --seeds random topics, and the --topics
+      most popular topics among these nodes (Rappel).
     - `random-topics`: --topics random topics and all their subscribers (Magnet).
     - `uniform`: --nodes random nodes with all their subscriptions.
     - `machines`: --nodes random nodes that are up when a churn trace begins (OMen).
@@ -126,8 +133,8 @@ def print_report(report: SampleReport) -> None:
         return
     columns = [(measure, which) for measure in MEASURES for which in ("source", "sample")]
     shares = table(
-        "share of topics with at least so many subscribers, of nodes with so many subscriptions",
-        "",
+        "share of topics with at least x subscribers, of nodes with at least x subscriptions",
+        "x",
         *(f"{measure}s, {which}" for measure, which in columns),
         box=box.SIMPLE_HEAD,
     )

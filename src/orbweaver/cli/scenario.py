@@ -1,4 +1,4 @@
-"""Scenarios from a file and options, for the commands that take both."""
+"""Builds scenarios from a file and options, for the commands that take both."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from orbweaver.workload.tables import columns_of, table_in, told_layout
 def assemble(
     scenario: Path | None, overlay: str | None, **parts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The file's scenario as plain values, with what the options say instead. An option
-    that is None was not given."""
+    """Return the file's scenario as plain values, overridden by the options. An option that is
+    None was not given."""
     base: dict[str, Any] = {}
     if scenario is not None:
         base = msgspec.to_builtins(load_scenario(scenario, overlay))
     if overlay is not None:
         if overlay != base.get("overlay"):
-            base["params"] = {}  # those of the scenario belong to its own overlay
+            base["params"] = {}  # the scenario's parameters belong to its own overlay
         base["overlay"] = overlay
     if "overlay" not in base:
         raise UsageError("name an overlay with --overlay (see 'orbweaver overlays')")
     for part, values in parts.items():
         given = {name: value for name, value in values.items() if value is not None}
-        # A table of subscriptions takes the place of the whole workload, also of its model.
+        # A table of subscriptions replaces the whole workload, also its model.
         whole = part == "workload" and "file" in given
         base[part] = given if whole else base.get(part, {}) | given
     return base
@@ -47,7 +47,7 @@ def workload_options(
     columns: str | None,
     header: str | None,
 ) -> dict[str, Any]:
-    """What the options of `options` say of a scenario's workload."""
+    """Return the workload that the options give, and check that they fit together."""
     if subscriptions is not None:
         model = {
             "--nodes": nodes,
@@ -70,7 +70,7 @@ def workload_options(
 
 
 def tell_table(workload: WorkloadSpec) -> None:
-    """Say how a table of subscriptions was understood, where there was a choice."""
+    """Say how a table of subscriptions was read if it could have been read in several ways."""
     if workload.file:
         table = table_in(Path(workload.file), "subscriptions")
         told = told_layout(table, SUBSCRIPTION_COLUMNS, workload.reading())
@@ -91,8 +91,8 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
 def parse_settings_by_overlay(
     settings: list[str], overlays: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """`OVERLAY.NAME=VALUE` of several overlays. An overlay of one's own, module:Class, may have
-    dots in it, parameters have none."""
+    """Parse `OVERLAY.NAME=VALUE` for several overlays. The name of a user's overlay, module:Class,
+    may have dots; the name of a parameter has none."""
     found: dict[str, dict[str, Any]] = {overlay: {} for overlay in overlays}
     for setting in settings:
         place, equals, value = setting.partition("=")
@@ -119,7 +119,7 @@ def parse_churn(text: str) -> dict[str, Any]:
 
 
 def parse_latency(text: str) -> dict[str, Any]:
-    """All that goes with a model: a scenario may have had another, with a file in seconds."""
+    """Return all settings of a latency model. They replace the scenario's, of any model."""
     if text.startswith("constant:"):
         (ms,) = _numbers("latency", text, 1)
         return {"model": "constant", "ms": ms, "file": ""}
@@ -140,5 +140,7 @@ def _numbers(what: str, text: str, count: int) -> list[float]:
     except ValueError:
         numbers = []
     if len(numbers) != count or not all(map(isfinite, numbers)):
-        raise UsageError(f"{what} '{text}' needs {count} number{'s' if count > 1 else ''}")
+        raise UsageError(
+            f"{what} '{text}' needs {count} number{'s' if count > 1 else ''} after the colon"
+        )
     return numbers

@@ -1,4 +1,4 @@
-"""`orbweaver simulate`: one run."""
+"""`orbweaver simulate` runs one simulation."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def simulate(
         Path | None, typer.Argument(help="A scenario file (TOML); options override it.")
     ] = None,
     overlay: Annotated[
-        str | None, typer.Option(help="Name (see `orbweaver overlays`), or module:Class.")
+        str | None, typer.Option(help="Overlay: a name of `orbweaver overlays`, or module:Class.")
     ] = None,
     nodes: Nodes = None,
     topics: Topics = None,
@@ -64,25 +64,30 @@ def simulate(
     latency: Annotated[
         str | None,
         typer.Option(
-            help="A matrix of round trips in ms, a table node,x,y, constant:MS or uniform:LOW:HIGH."
+            help="Delays: a file with a matrix of round trips in ms or a table node,x,y; "
+            "constant:MS or uniform:LOW:HIGH."
         ),
     ] = None,
     links: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A table of links, columns a,b, whose ends are each other's contacts when they "
-            "join; the overlay static keeps exactly these links.",
+            help="A table of links, columns a,b. The two ends of a link are each other's contacts "
+            "when they join; the overlay static keeps exactly these links.",
         ),
     ] = None,
-    loss: Annotated[float | None, typer.Option(help="Share of messages lost.")] = None,
+    loss: Annotated[
+        float | None, typer.Option(help="Share of messages that are lost, from 0 to 1.")
+    ] = None,
     events_per_topic: Annotated[
         int | None, typer.Option(help="Publications on each topic. [default: 3]")
     ] = None,
     warmup_ms: Annotated[
-        int | None, typer.Option(help="Time before the first publication. [default: 10000]")
+        int | None, typer.Option(help="Milliseconds before the first publication. [default: 10000]")
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same records.")] = SEED,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the run; the same seed gives the same records.")
+    ] = SEED,
     set: Annotated[
         list[str] | None, typer.Option("--set", help="Overlay parameter, NAME=VALUE; repeatable.")
     ] = None,
@@ -90,14 +95,20 @@ def simulate(
         Path | None, typer.Option(help="Write the links as CSV with columns a,b.")
     ] = None,
     records_out: Annotated[
-        Path | None, typer.Option(help="Write all records into this folder.")
+        Path | None, typer.Option(help="Write all records as tables into this folder.")
     ] = None,
     records_format: Annotated[
-        str | None, typer.Option(help="parquet, csv or jsonl. [default: parquet if installed]")
+        str | None,
+        typer.Option(
+            help="Format of the tables: parquet, csv or jsonl. [default: parquet if installed]"
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
     """Run one overlay on one workload in the simulator and measure it.
+
+    Prints a table of metrics with their meaning, and a digest of the records: two runs with the
+    same digest did the same. Exits with 1 if the overlay broke a promise or a limit ended the run.
 
     Examples:
 
@@ -121,7 +132,7 @@ def simulate(
         faults={"loss": loss},
         publish={
             "per_topic": events_per_topic,
-            # Instead of what a scenario says of events in all.
+            # Replaces the total number of events that a scenario gives.
             "events": None if events_per_topic is None else 0,
         },
         run={"warmup_ms": warmup_ms},
@@ -149,11 +160,11 @@ def simulate(
     for claim in broken:
         err.print(f"{spec.overlay} breaks its own claim: {claim}", soft_wrap=True)
     if broken:
-        err.print("Claims are about an overlay that has formed: try a longer --warmup-ms first.")
+        err.print("Promises hold for an overlay that has formed: try a longer --warmup-ms first.")
     if not run.result.complete:
         err.print(
-            f"stopped by events_max or time_max_ms at {run.outcome.end_ms} ms; the numbers are "
-            "of that part",
+            f"stopped by events_max or time_max_ms at {run.outcome.end_ms} ms; the numbers cover "
+            "the time before",
             soft_wrap=True,
         )
         raise typer.Exit(1)

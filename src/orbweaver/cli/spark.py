@@ -1,5 +1,5 @@
-"""Spark for the commands that need it. Starting it takes seconds and the other commands do
-without, so that nothing of the pipeline is imported before it is asked for."""
+"""Starts Spark for the commands that need it. Starting takes seconds, so the pipeline is imported
+only when a command uses it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def lab_imports() -> Iterator[None]:
-    """Around imports that a plain install does not have."""
+    """Turn a failing import, for a plain install, into an error that says what to install."""
     try:
         yield
     except ImportError:

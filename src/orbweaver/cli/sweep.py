@@ -1,4 +1,4 @@
-"""`orbweaver sweep` and `orbweaver replay`: many runs as Spark tasks, and one of them again."""
+"""`orbweaver sweep` runs many runs as Spark tasks; `orbweaver replay` repeats one of them."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ def sweep(
     seeds: Seeds = SEEDS,
     store: Store = STORE,
     master: Master = None,
-    memory_gb: Annotated[float, typer.Option(help="What one run may take.")] = 6.0,
+    memory_gb: Annotated[float, typer.Option(help="Most memory for one run, in GB.")] = 6.0,
     json: Json = False,
 ) -> None:
-    """Run scenarios over seeds, each run a Spark task, into a store.
+    """Run scenarios over seeds, each run a Spark task, and keep the results in a store.
 
-    What the store has is not run again; an interrupted sweep goes on where it was. A run
-    that fails is kept with its traceback and the command that replays it.
+    Prints some metrics of each run. A run that the store has is not repeated, so an interrupted
+    sweep goes on where it stopped. For a run that fails, the store keeps its traceback and the
+    command that replays it. `orbweaver measure` evaluates the store.
 
     Example:
 
@@ -57,42 +58,45 @@ def replay(
     scenario: Annotated[str, typer.Argument(help="A scenario as JSON, as a sweep printed it.")],
     seed: Annotated[int, typer.Option(help="The seed of the run.")] = SEED,
 ) -> None:
-    """Run one run of a sweep again, here, to see what it did."""
+    """Repeat one run of a sweep in this process and print its metrics.
+
+    A failed run prints the whole command when the sweep ends.
+    """
     try:
         spec = msgspec.json.decode(scenario, type=Scenario)
     except msgspec.DecodeError as error:
-        raise UsageError(f"not a scenario: {error}") from None
+        raise UsageError(f"the argument is not a scenario as JSON: {error}") from None
     print_result(run_scenario(spec, seed))
 
 
 def run_sweep(jobs: list[Job], store: Path, master: str | None, memory_gb: float) -> Any:
-    """Through Spark, with a bar over the runs."""
+    """Run jobs through Spark and show a bar."""
     with lab_imports():
         from orbweaver.pipeline.dataset import explained_failures
         from orbweaver.pipeline.store import check_store, set_damaged_aside
         from orbweaver.pipeline.sweep import sweep as sweep_stage
     store.parent.mkdir(parents=True, exist_ok=True)
-    report_damaged(set_damaged_aside(store.resolve()), "its runs are run again")
+    report_damaged(set_damaged_aside(store.resolve()), "its runs are repeated")
     check_store(store.resolve())  # before Spark starts, which takes a while
     for job in jobs:
-        run_id(*job)  # a file that it names may not be there, or a parameter be wrong
+        run_id(*job)  # raises if a file it names is missing or a parameter is wrong
     spark = start_spark(master, "sweep")
     with progress("running", len(jobs), count=True) as bar, explained_failures():
         return sweep_stage(spark, jobs, store, memory_gb, done=lambda there, _: bar(there))
 
 
 def report_damaged(moved: Mapping[Path, Path], then: str) -> None:
-    """Name the damaged files of a store and where they went."""
+    """Name the damaged files of a store and where they were moved."""
     for file, aside in moved.items():
         err.print(f"damaged: {file} cannot be read and is now {aside}; {then}", soft_wrap=True)
 
 
 def report_cut_short(results: Sequence[Result]) -> None:
-    """Runs that a limit ended say something else than whole ones do."""
+    """Warn of runs that a limit ended, since their numbers cover a part of the run only."""
     short = [f"{r.name or r.overlay} seed {r.seed}" for r in results if not r.complete]
     if short:
         err.print(
-            f"stopped by events_max or time_max_ms, with numbers of the part before: "
+            f"stopped by events_max or time_max_ms; the numbers cover the time before: "
             f"{', '.join(short)}",
             soft_wrap=True,
         )

@@ -1,4 +1,4 @@
-"""`orbweaver synthesise`: a workload out of a paper's model."""
+"""`orbweaver synthesise` makes a workload from a paper's model."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def synthesise(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="uniform, zipf:A, rss, nyse, exponential:S; vitis-random, vitis-low, vitis-high; "
-            "multi-modal, spatial, hierarchical; omen-unif, omen-zipf, omen-expo.",
+            help="The model: uniform, zipf:A, rss, nyse, exponential:S; vitis-random, vitis-low, "
+            "vitis-high; multi-modal, spatial, hierarchical; omen-unif, omen-zipf, omen-expo.",
         ),
     ],
     out_dir: Annotated[
         Path,
         typer.Option(
             "--out",
-            help="Folder for the Parquet tables subscriptions, rates and, if asked for, churn.",
+            help="Folder for the Parquet tables subscriptions, rates and, with --churn, churn.",
         ),
     ],
     nodes: Annotated[
@@ -41,17 +41,19 @@ def synthesise(
     subscriptions_per_node: Annotated[
         str | None,
         typer.Option(
-            help="S, MIN:MAX, or powerlaw:MIN:MAX:A; for spatial and hierarchical the mean "
+            help="S, MIN:MAX or powerlaw:MIN:MAX:A; for spatial and hierarchical the mean "
             "(Magnet's t and Z). [default: the paper's]"
         ),
     ] = None,
     categories: Annotated[
         int | None,
-        typer.Option(help="Categories or buckets of topics (b_n).", rich_help_panel=MAGNET),
+        typer.Option(
+            help="Number of categories, or buckets, of topics (b_n).", rich_help_panel=MAGNET
+        ),
     ] = None,
     categories_per_node: Annotated[
         int | None,
-        typer.Option(help="How many of them a node chooses (b_p).", rich_help_panel=MAGNET),
+        typer.Option(help="How many categories a node chooses (b_p).", rich_help_panel=MAGNET),
     ] = None,
     alpha: Annotated[
         float | None,
@@ -65,30 +67,42 @@ def synthesise(
     ] = None,
     homophily: Annotated[
         float | None,
-        typer.Option(help="hierarchical: lambda, how near new topics are.", rich_help_panel=MAGNET),
+        typer.Option(
+            help="hierarchical: lambda, how close new topics are to earlier ones.",
+            rich_help_panel=MAGNET,
+        ),
     ] = None,
     alpha0: Annotated[
         float | None,
         typer.Option(help="hierarchical: power law of the first topics.", rich_help_panel=MAGNET),
     ] = None,
     rates: Annotated[
-        str, typer.Option(help="uniform or powerlaw:A.", rich_help_panel=TRAFFIC)
+        str,
+        typer.Option(
+            help="Publication rates of topics: uniform or powerlaw:A.", rich_help_panel=TRAFFIC
+        ),
     ] = "uniform",
     churn: Annotated[
         str | None,
-        typer.Option(help="exponential:MEAN_ON:MEAN_OFF in seconds.", rich_help_panel=TRAFFIC),
+        typer.Option(
+            help="Joins and leaves: exponential:MEAN_ON:MEAN_OFF in seconds.",
+            rich_help_panel=TRAFFIC,
+        ),
     ] = None,
     duration: Annotated[
         float, typer.Option(help="Seconds of churn.", rich_help_panel=TRAFFIC)
     ] = 1000,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same tables.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the workload; the same seed gives the same tables.")
+    ] = 0,
     master: Master = None,
     json: Json = False,
 ) -> None:
-    """Make a workload out of a paper's model, of any size.
+    """Make a workload of any size from a paper's model.
 
-    A node's subscriptions depend on the seed and its number alone, so the tables are the
-    same on a laptop and on a cluster. Without options a model has the settings of its paper.
+    Writes Parquet tables that `simulate` and `compare` read, and prints how many rows they have.
+    Without options a model has the settings of its paper. A node's subscriptions depend on the
+    seed and its number alone, so the tables are the same on a laptop and on a cluster.
 
     Examples:
 
