@@ -81,13 +81,13 @@ def test_a_file_is_sampled(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ("ingest pear edges.txt --out x", "there is no kind 'pear': did you mean 'pairs'"),
+        ("ingest pear edges.txt --out x", "unknown kind 'pear': did you mean 'pairs'"),
         ("ingest pairs none.txt --out x", "none.txt: no such file"),
         ("ingest pairs edges.txt --out no/x", "there is no folder no"),
         ("ingest directed-edges edges.txt --out x", "needs --direction"),
         ("ingest lists edges.txt edges.txt --out x", "lists takes one file"),
-        ("ingest pairs edges.txt --unit s --out x", "--unit means nothing for pairs"),
-        ("sample bsf all --out x", "there is no method 'bsf': did you mean 'bfs'"),
+        ("ingest pairs edges.txt --unit s --out x", "--unit has no meaning for pairs"),
+        ("sample bsf all --out x", "unknown method 'bsf': did you mean 'bfs'"),
         ("sample bfs none --nodes 3 --seeds 1 --out x", "none: no such folder or file"),
         ("sample machines edges.txt --nodes 3 --out x", "from a folder with a table 'churn'"),
         ("sample uniform edges.txt --columns a,b --nodes 3 --out x", "no column 'a'"),

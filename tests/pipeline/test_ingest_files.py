@@ -131,8 +131,8 @@ def test_what_is_written_can_be_simulated(spark: SparkSession, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("kind", "text", "message"),
     [
-        ("pairs", "", "there is no data in it; a line of pairs looks like 'user item'"),
-        ("pairs", "one\ntwo\n", "nothing can be used: 2 x too few fields, as in 'one'"),
+        ("pairs", "", "has no data; a line of pairs looks like 'user item'"),
+        ("pairs", "one\ntwo\n", "no line can be used: 2 x too few fields, as in 'one'"),
         ("latency-matrix", "0 1 2\n1 0 2\n", "2 x wrong number of cells"),
         ("latency-matrix", "0 1 2 3\n1 0 2 3\n", "2 x matrix that is not square"),
         ("coordinates", "<nodelist>\n", "looks like XML: use the kind coordinates-xml"),
@@ -182,7 +182,7 @@ def _interrupted(out: Path) -> None:
         ("full", "holds other things, for example 'subscriptions'"),
         ("file", "is a file; name a folder"),
         ("no/out", "there is no folder"),
-        ("hdfs://x/out", "written to a folder, not to an address"),
+        ("hdfs://x/out", "is an address: tables are written to a folder"),
     ],
 )
 def test_bad_places_to_write_to(tmp_path: Path, name: str, message: str) -> None:

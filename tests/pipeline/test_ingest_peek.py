@@ -38,7 +38,7 @@ def test_a_folder_is_its_files_and_an_address_is_left_alone(tmp_path: Path) -> N
     [
         ("none.txt", None, "none.txt: no such file"),
         ("trace.zip", b"", "unpack it to text first"),
-        ("_trace", b"", "Spark passes over names that begin with '_'"),
+        ("_trace", b"", "Spark ignores names that begin with '_'"),
         ("text.gz", b"1 2\n", "text.gz cannot be read: Not a gzipped file"),
         ("cut.gz", gzip.compress(b"1 2\n" * 1000, mtime=0)[:-20], "cut.gz cannot be read"),
     ],
@@ -60,12 +60,16 @@ def test_an_empty_folder(tmp_path: Path) -> None:
     ("kind", "given", "message"),
     [
         ("directed-edges", {}, "directed-edges needs --direction: follower-first if 'a b' means"),
-        ("directed-edges", {"direction": "follower"}, "is none of follower-first, followed-first"),
-        ("pairs", {"direction": "follower-first"}, "means nothing for pairs"),
-        ("pairs", {"separator": "coma"}, "'coma' is none of auto, tab, comma"),
+        (
+            "directed-edges",
+            {"direction": "follower"},
+            "should be one of follower-first, followed-first",
+        ),
+        ("pairs", {"direction": "follower-first"}, "has no meaning for pairs"),
+        ("pairs", {"separator": "coma"}, "'coma' should be one of auto, tab, comma"),
         ("lists", {"unit": "ms"}, "it is for latency-matrix"),
         ("pairs", {"origin": "zero"}, "it is for edits, machine-events, sessions and availability"),
-        ("latency-matrix", {"unit": "hours"}, "'hours' is none of s, ms, us"),
+        ("latency-matrix", {"unit": "hours"}, "'hours' should be one of s, ms, us"),
     ],
 )
 def test_bad_options(kind: str, given: dict[str, str], message: str) -> None:
@@ -74,5 +78,5 @@ def test_bad_options(kind: str, given: dict[str, str], message: str) -> None:
 
 
 def test_an_unknown_kind() -> None:
-    with pytest.raises(UsageError, match="there is no kind 'pear': did you mean 'pairs'"):
+    with pytest.raises(UsageError, match="unknown kind 'pear': did you mean 'pairs'"):
         find("pear")

@@ -104,13 +104,13 @@ def test_settings_are_over_the_seeds(
 def test_a_store_of_other_code_says_what_it_has(
     spark: SparkSession, measured: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match=r"it has those of: [0-9a-f]{16} \(6 runs\)"):
+    with pytest.raises(UsageError, match=r"it has runs of code: [0-9a-f]{16} \(6 runs\)"):
         measure(spark, measured.parent / "store", tmp_path / "m", code="feed")
     assert not (tmp_path / "m").exists()
 
 
 def test_no_store(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no store of runs"):
+    with pytest.raises(UsageError, match="is not a store of runs"):
         measure(spark, tmp_path, tmp_path / "m")
 
 

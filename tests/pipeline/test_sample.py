@@ -84,7 +84,7 @@ def test_a_search_goes_on_elsewhere(spark: SparkSession, monkeypatch: pytest.Mon
     source = table(spark, pairs)
     found = breadth_first(source, SampleSettings("bfs", nodes=30, seeds=1), True).collect()
     assert len({row["node"] for row in found}) == len(found) == 30
-    with pytest.raises(UsageError, match="50 nodes are wanted and there are 40"):
+    with pytest.raises(UsageError, match="50 nodes are wanted, but there are only 40"):
         breadth_first(source, SampleSettings("bfs", nodes=50, seeds=1), True)
 
 
@@ -222,13 +222,17 @@ def test_a_dataset_is_sampled(spark: SparkSession, tmp_path: Path, topics_are_no
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("bsf", {}, "there is no method 'bsf': did you mean 'bfs'"),
+        ("bsf", {}, "unknown method 'bsf': did you mean 'bfs'"),
         ("bfs", {}, "bfs needs --nodes"),
         ("bfs", {"nodes": 5, "seeds": 6}, "6 seeds are more than the 5 nodes wanted"),
         ("bfs", {"nodes": 0}, "--nodes should be 1 or more, not 0"),
         ("bfs", {"nodes": 5, "topics": 6}, "it is for seed-universe and random-topics"),
-        ("bfs", {"nodes": 50, "along": "up"}, "--along 'up' is none of followed, followers, both"),
-        ("uniform", {"nodes": 5, "seeds": 6}, "--seeds means nothing for uniform"),
+        (
+            "bfs",
+            {"nodes": 50, "along": "up"},
+            "--along 'up' should be one of followed, followers, both",
+        ),
+        ("uniform", {"nodes": 5, "seeds": 6}, "--seeds has no meaning for uniform"),
     ],
 )
 def test_bad_settings(name: str, given: dict[str, int | str], message: str) -> None:
@@ -248,7 +252,7 @@ def test_bad_datasets(spark: SparkSession, tmp_path: Path) -> None:
         sample(spark, tmp_path, out, settings)
     source = tmp_path / "source"
     table(spark, {("a", "b"), ("b", "c")}).write.parquet(str(source / "subscriptions"))
-    with pytest.raises(UsageError, match="5 nodes are wanted and there are 2"):
+    with pytest.raises(UsageError, match="5 nodes are wanted, but there are only 2"):
         sample(spark, source, out, settings)
     (source / "bad").mkdir()
     spark.createDataFrame([("a",)], "node string").write.parquet(str(source / "bad/subscriptions"))

@@ -95,7 +95,7 @@ def test_spark_keeps_quiet_even_when_a_task_fails(bare: subprocess.CompletedProc
 def test_one_session(spark: SparkSession) -> None:
     assert spark_session() is spark
     assert spark_session("local[2]") is spark
-    with pytest.raises(UsageError, match=r"has Spark on 'local\[2\]'"):
+    with pytest.raises(UsageError, match=r"already uses Spark on 'local\[2\]'"):
         spark_session("local[7]")
 
 

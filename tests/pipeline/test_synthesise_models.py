@@ -290,7 +290,7 @@ def test_churn_of_a_row_does_not_depend_on_others() -> None:
         ("multi-modal", {"categories_per_node": 11}, "cannot choose 11 categories out of 10"),
         ("spatial", {"nodes": 5}, "cannot have 32 neighbours"),
         ("spatial", {"subscriptions_per_node": "1:5"}, "takes a mean"),
-        ("hierarchical", {"topics": 8}, "too many of 8"),
+        ("hierarchical", {"topics": 8}, "too many to grow to out of 8"),
     ],
 )
 def test_mistakes_are_told(model: str, given: dict[str, object], message: str) -> None:

@@ -1,10 +1,9 @@
-"""Ctrl-C ends the work, not only the waiting for it.
+"""Makes Ctrl-C end a Spark job, not only the waiting for it.
 
-The call that waits for a job is all that an interrupt ends (PySpark's own handler, which
-`session` takes out, tries more on the very connection that was interrupted, and fails). The
-job would go on and write into a folder that we are about to remove. So what is started here
-carries a tag by which it can be stopped once the interrupt has got out, and its last tasks
-are waited for.
+An interrupt ends only the call that waits for a job. (PySpark's own handler, which `session`
+removes, uses the connection that was interrupted, and fails.) The job would go on and write into a
+folder that we are about to remove. So each job carries a tag. After an interrupt the job is
+cancelled by its tag, and its last tasks are waited for.
 """
 
 from __future__ import annotations
@@ -18,13 +17,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
 WAIT_SECONDS = 15.0
-"""Spark ends the Python of a cancelled task after 2 s (spark.python.task.killTimeout)."""
+"""Longest wait in seconds for cancelled tasks. Spark ends the Python of a cancelled task after 2 s
+(spark.python.task.killTimeout)."""
 
 _numbers = itertools.count(1)
 
 
 @contextmanager
 def cancelled_on_failure(spark: SparkSession) -> Iterator[None]:
+    """Cancel the jobs that the body started if the body fails."""
     tag = f"orbweaver-{next(_numbers)}"
     _add_tag(spark, tag)
     try:
@@ -40,7 +41,7 @@ def cancelled_on_failure(spark: SparkSession) -> Iterator[None]:
 
 def _add_tag(spark: SparkSession, tag: str) -> None:
     # A session's tags work over Connect only: elsewhere they belong to a thread of the JVM,
-    # and after an interrupt we have another one. A job's tags stay with the job.
+    # and after an interrupt we use a different thread. A job's tags stay with the job.
     if is_remote():
         spark.addTag(tag)
     else:

@@ -1,5 +1,5 @@
-"""A folder of tables, one Parquet folder for each, and `dataset.json` saying where they
-come from. It appears whole or not at all."""
+"""A dataset is a folder of tables, one Parquet folder for each, and `dataset.json`, which says
+where they come from. It appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -25,29 +25,31 @@ MANIFEST = "dataset.json"
 
 @contextmanager
 def whole_dataset(path: Path, tables: Collection[str]) -> Iterator[Path]:
-    """Gives a folder to write tables into, which takes the place of `path` if nothing goes
-    wrong. What is there already is replaced only if it is an earlier run's, with no tables
-    but these: two traces written to one folder would otherwise lose the first."""
+    """Yield a folder to write tables into, which replaces `path` if the body succeeds.
+
+    A folder at `path` is replaced only if an earlier run wrote it, with no tables but `tables`: two
+    traces written to one folder would otherwise lose the first.
+    """
     check_output(path, tables)
     with whole_folder(path, {*tables, MANIFEST}) as temporary:
         yield temporary
 
 
 def check_output(path: Path, tables: Collection[str]) -> None:
-    """Mistakes about the place to write to, found before the work begins."""
+    """Raise `UsageError` if `path` cannot be written to; called before the work begins."""
     if "://" in str(path) or ":/" in str(path):
-        raise UsageError(f"{path}: tables are written to a folder, not to an address")
+        raise UsageError(f"{path} is an address: tables are written to a folder of this machine")
     check_folder(path, {*tables, MANIFEST})
 
 
 def write_table(rows: DataFrame, folder: Path, name: str) -> DataFrame:
-    """Writes it, and gives back what was written, which no longer costs its making."""
+    """Write a table and return the written rows, which are not computed again."""
     rows.write.parquet(f"file:{folder.resolve() / name}")
     return rows.sparkSession.read.schema(rows.schema).parquet(input_path(str(folder / name)))
 
 
 def count_rows(folder: Path, name: str) -> int:
-    """As the files themselves say; Spark would run a job for it."""
+    """Return the number of rows from the metadata of the files, without a Spark job."""
     return sum(pq.read_metadata(file).num_rows for file in (folder / name).glob("*.parquet"))
 
 
@@ -56,7 +58,7 @@ def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Empty where there is none: a dataset may be made by hand."""
+    """Return the manifest, or an empty one if there is none: a dataset may be made by hand."""
     path = folder / MANIFEST
     if not path.exists():
         return {}
@@ -72,7 +74,7 @@ def has_table(folder: Path, name: str) -> bool:
 
 
 def read_table(spark: SparkSession, folder: Path, name: str, schema: StructType) -> DataFrame:
-    """One table of a dataset, with the columns and types of its schema."""
+    """Return a table of a dataset with the columns and types of its schema."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder")
     if not has_table(folder, name):
@@ -89,13 +91,13 @@ def read_table(spark: SparkSession, folder: Path, name: str, schema: StructType)
 
 
 def conform(rows: DataFrame, schema: StructType) -> DataFrame:
-    """The columns that a schema declares, in its order and types."""
+    """Return the columns of a schema, in its order and types."""
     return rows.select([F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields])
 
 
 def input_path(name: str) -> str:
-    """A file's name as Spark takes it: on this machine's file system whatever the cluster's
-    default is, and without its characters meaning anything. An address is left alone."""
+    """Return a file's name for Spark: on this machine's file system, whatever the cluster's default
+    is, and with special characters escaped. An address is returned unchanged."""
     if "://" in name:
         return name
     return "file:" + re.sub(r"([\\{}\[\]*?])", r"\\\1", str(Path(name).resolve()))
@@ -103,15 +105,15 @@ def input_path(name: str) -> str:
 
 @contextmanager
 def explained_failures() -> Iterator[None]:
-    """A file that breaks in the middle is the user's to mend, not ours: one line about it."""
+    """Turn a failure to read a file, which the user has to mend, into an error of one line."""
     try:
         yield
-    except Exception as error:  # py4j's or PySpark's, by where the session runs
+    except Exception as error:  # of py4j or of PySpark, depending on where the session runs
         text = str(error)
         if "FAILED_READ_FILE" not in text and "PATH_NOT_FOUND" not in text:
             raise
         name = re.search(r"(?:file|exist:) (\S+?)\.?\s", text)
         cause = re.search(r"Caused by: [\w.$]+: (.*)", text)
         where = Path(unquote(name[1])).name if name else "a file"
-        why = cause[1].strip() if cause else "it is not there, or broken"
+        why = cause[1].strip() if cause else "it is missing or damaged"
         raise UsageError(f"{where} cannot be read: {why}") from None

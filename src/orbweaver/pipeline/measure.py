@@ -1,8 +1,8 @@
-"""Metrics of a whole store, with what is known of their spread over seeds.
+"""Measures all runs of a store, and the spread over seeds.
 
-No metric is computed here: each group of rows goes to the function in `metrics` that a
-single run uses. Topic connectivity and distances are taken for each (run, time, topic), so
-that one large run is as many tasks as it has topics.
+No metric is computed here: each group of rows goes to the function in `metrics` that a single run
+uses. Topic connectivity and distances are taken for each (run, time, topic), so that a large run
+has as many tasks as topics.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ VALUES = StructType(
         StructField("value", DoubleType(), True),
     ]
 )
-"""A metric of a run at a snapshot; those of the whole run stand at its last one."""
+"""A metric of a run at a snapshot. Metrics of the whole run have the time of the last snapshot."""
 
 SETTINGS = StructType(
     [
@@ -75,7 +75,7 @@ SETTINGS = StructType(
         StructField("highest", DoubleType(), False),
     ]
 )
-"""A metric over the seeds of one scenario; ci95 is half the interval, none for one seed."""
+"""A metric over the seeds of a scenario; ci95 is half the interval, null for a single seed."""
 
 RUNS = StructType(
     [
@@ -106,8 +106,8 @@ def measure(
     code: str | None = None,
     at_ms: int | None = None,
 ) -> MeasureReport:
-    """Write a folder with the tables of `TABLES`. What is measured is a store, or records;
-    `at_ms` says when these are looked at."""
+    """Measure a store, or records, and write a folder with the tables of `TABLES`. For records,
+    `at_ms` is the time at which the overlay is looked at."""
     if holds_records(store):
         recorded = {run.result.run_id: run for run in read_recorded(store, at_ms)}
         stored = made_here(run.result for run in recorded.values())
@@ -115,7 +115,7 @@ def measure(
         seen = spark.createDataFrame(rows, LOOK)
     else:
         if not is_store(store):
-            raise UsageError(f"{store} is no store of runs; 'orbweaver sweep' makes one")
+            raise UsageError(f"{store} is not a store of runs; 'orbweaver sweep' makes one")
         there = [one for one in read_results(store / RESULTS).each() if has_looks(store, one)]
         stored = select_runs(there, code)
         seen = read_looks(spark, store, stored)
@@ -131,16 +131,16 @@ def measure(
 
 
 def select_runs(every: Sequence[Stored], code: str | None = None) -> list[Stored]:
-    """Return the runs of one version of the code; and of an overlay of the user's own, if there
-    are runs by several versions of its file, those by the present."""
+    """Return the runs of one version of the code. A user's overlay may have runs by several
+    versions of its file; the runs by its present version are returned."""
     wanted = code or code_version()
     good = [one for one in every if wanted in (one.code, one.code.partition("+")[0])]
     if not good:
         counts = Counter(one.code for one in every)
         listed = ", ".join(f"{name} ({count} runs)" for name, count in sorted(counts.items()))
         raise UsageError(
-            f"no runs of code {wanted} in the store; it has those of: {listed or 'none'} "
-            "(--code takes them)"
+            f"no runs of code {wanted} in the store; it has runs of code: {listed or 'none'} "
+            "(choose with --code)"
         )
     versions: dict[str, set[str]] = {}
     for one in good:
@@ -165,7 +165,7 @@ def topic_shapes(looks: DataFrame) -> DataFrame:
 
 
 def run_values(runs: DataFrame, looks: DataFrame, shapes: DataFrame) -> DataFrame:
-    """Metrics of the graph from its parts, the others as the run itself gave them."""
+    """Return all metrics of runs: of the graph computed here, the others as the run gave them."""
     sizes = looks.select("run", "time_ms", F.size("peers").alias("degree"))
     schema = to_arrow_schema(VALUES)
 
@@ -195,8 +195,8 @@ def run_values(runs: DataFrame, looks: DataFrame, shapes: DataFrame) -> DataFram
 
 
 def over_seeds(runs: DataFrame, values: DataFrame) -> DataFrame:
-    """Snapshots go together by their number: live clusters are looked at when they are whole,
-    one a second later than another."""
+    """Return each metric over the seeds of a scenario. Snapshots are matched by their number, since
+    the times of two live clusters can differ by a second."""
     named = values.dropna(subset=["value"]).join(runs.select("run", "name", "fingerprint"), "run")
     number = F.dense_rank().over(Window.partitionBy("run").orderBy("time_ms"))
     grouped = named.withColumn("number", number).groupBy("fingerprint", "number", "metric")
@@ -234,7 +234,7 @@ def _over_seeds(key: tuple[Any, ...], rows: pa.Table) -> dict[str, Any]:
 def _grouped(
     one: Callable[[tuple[Any, ...], pa.Table], dict[str, Any]], schema: StructType
 ) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
-    """One row out of each group."""
+    """Return a function that makes one row of each group."""
     arrow = to_arrow_schema(schema)
 
     def apply(key: tuple[Any, ...], rows: pa.Table) -> pa.Table:
@@ -249,5 +249,5 @@ def _shape_of(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | None:
-    """Parquet has a word for no number; NaN would count as one."""
+    """Return None for NaN: Parquet has nulls, while NaN would count as a number."""
     return float(value) if value == value else None

@@ -1,8 +1,8 @@
-"""How far a Spark job is, for whoever waits for it.
+"""Shows how far a Spark job is.
 
-What runs inside `job_progress` is one job group; a thread asks Spark's status tracker how
-many tasks of the group are done, and moves a bar on stderr. A bar is a courtesy: whatever
-goes wrong with it, the job neither fails nor waits.
+The jobs inside `job_progress` are one job group. A thread asks Spark's status tracker how many
+tasks of the group are done, and updates a bar on stderr. A failure of the bar never fails or delays
+the job.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 POLL_SECONDS = 0.25
-"""Often enough to look alive; each look is a handful of calls into the JVM."""
+"""Seconds between two looks at the tracker; each look is a handful of calls into the JVM."""
 
 GROUP = ("spark.jobGroup.id", "spark.job.description")
 
 _numbers = itertools.count(1)
 
 Moved = Callable[[int, int], None]
-"""Told the tasks done and the tasks known of."""
+"""Called with the number of tasks done and of tasks known."""
 
 
 class Tracker(Protocol):
-    """What is used of `pyspark.StatusTracker`."""
+    """The part of `pyspark.StatusTracker` that is used here."""
 
     def getJobIdsForGroup(self, jobGroup: str | None = None) -> list[int]: ...
     def getJobInfo(self, jobId: int) -> Any: ...
@@ -40,7 +40,7 @@ class Tracker(Protocol):
 
 @contextmanager
 def job_progress(spark: SparkSession, label: str, console: Console | None = None) -> Iterator[None]:
-    """Shows a bar while the body runs jobs; silent when stderr is no terminal; never raises."""
+    """Show a bar while the body runs jobs. Shows nothing if stderr is no terminal; never raises."""
     with ExitStack() as ending:
         with suppress(Exception):
             _begin(ending, spark, label, console or Console(stderr=True))
@@ -49,7 +49,7 @@ def job_progress(spark: SparkSession, label: str, console: Console | None = None
 
 @contextmanager
 def watched_tasks(spark: SparkSession, label: str, moved: Moved) -> Iterator[None]:
-    """Tells `moved` of the tasks while the body runs jobs; never raises."""
+    """Call `moved` with the numbers of tasks while the body runs jobs; never raises."""
     with ExitStack() as ending:
         with suppress(Exception):
             if is_remote():
@@ -61,7 +61,7 @@ def watched_tasks(spark: SparkSession, label: str, moved: Moved) -> Iterator[Non
 
 
 def count_tasks(tracker: Tracker, group: str) -> tuple[int, int]:
-    """Tasks done and tasks known of, over all jobs of the group so far."""
+    """Return the tasks done and the tasks known, over all jobs of the group so far."""
     counted: dict[int, tuple[int, int]] = {}
     for job_id in tracker.getJobIdsForGroup(group):
         job = tracker.getJobInfo(job_id)
@@ -144,7 +144,7 @@ def _follow_tracker(ending: ExitStack, tracker: Tracker, group: str, moved: Move
 
 
 def _follow_server(ending: ExitStack, spark: SparkSession, moved: Moved) -> None:
-    """A Connect server has no tracker to ask; it tells of its own accord."""
+    """Follow the progress that a Connect server reports, since it has no tracker."""
 
     def told(stages: Iterable[Any] | None, **_: Any) -> None:
         with suppress(Exception):

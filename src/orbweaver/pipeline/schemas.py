@@ -1,4 +1,4 @@
-"""The tables that stages read and write."""
+"""Schemas of the tables that stages read and write."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ def _schema(**columns: type[StringType] | type[LongType] | type[DoubleType]) -> 
 
 
 SUBSCRIPTIONS = _schema(node=StringType, topic=StringType)
-"""Who wants what; a pair occurs once."""
+"""Which node subscribes to which topic; each pair occurs once."""
 
 PUBLICATIONS = _schema(time_ms=LongType, node=StringType, topic=StringType)
-"""Events in the order of a trace: who published on what, when."""
+"""Events in the order of a trace: the publisher, the topic and the time."""
 
 RATES = _schema(topic=StringType, rate=DoubleType)
-"""Events on a topic, relative to the others."""
+"""The rate of events on a topic, relative to the other topics."""
 
 CHURN = _schema(time_ms=LongType, node=StringType, kind=StringType)
-"""Nodes coming and going; kind is join, leave or crash."""
+"""Joins and leaves of nodes; kind is join, leave or crash."""
 
 LATENCY = _schema(a=StringType, b=StringType, ms=DoubleType)
-"""Delay one way from a to b."""
+"""The one-way delay from a to b."""
 
 REJECTED = _schema(source=StringType, text=StringType, reason=StringType)
-"""Rows of a trace that could not be used, and why."""
+"""Rows of a trace that could not be used, each with the reason."""
 
 COORDINATES = _schema(node=StringType, x=DoubleType, y=DoubleType)
-"""Places whose distances are delays one way."""
+"""Places of nodes; the distance of two places is the one-way delay."""
 
 TOPOLOGY = _schema(src=StringType, dst=StringType, relationship=StringType)
 """Links between autonomous systems; src is a customer, provider, peer or sibling of dst."""
 
 NODES = _schema(node=StringType, hop=LongType)
-"""The nodes of a sample, with or without subscriptions in it, and how many steps each was
-from where the sampling began."""
+"""The nodes of a sample, with or without subscriptions in it. `hop` is the number of steps from
+where the sampling began."""

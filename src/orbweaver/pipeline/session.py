@@ -1,8 +1,8 @@
-"""The one place that makes a Spark session.
+"""Makes the Spark session; no other module does.
 
-Without a master it is embedded: a JVM beside this process, on the cores of this machine. Any
-master URL, or the URL of a Spark Connect server, makes it somebody else's cores; then our
-own code is sent along. Nothing else in the pipeline knows which.
+Without a master Spark is embedded: a JVM beside this process, on the cores of this machine. A
+master URL, or the URL of a Spark Connect server, uses the cores of a cluster; then our own code is
+sent along. Nothing else in the pipeline knows which.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.java import java_home, quiet_log
 
 CONNECT_PORT = 15002
-"""Where a Spark Connect server listens if nobody says otherwise."""
+"""Default port of a Spark Connect server."""
 
 MASTERS = re.compile(r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[.+\]|yarn|(spark|k8s|sc)://.+")
 
@@ -48,27 +48,27 @@ SESSION = {
     # Times in traces are UTC, and a result must not depend on where the machine stands.
     "spark.sql.session.timeZone": "UTC",
 }
-"""What a session can set wherever it runs, a Connect server included."""
+"""Settings that a session can make anywhere, a Connect server included."""
 
 DRIVER = {
-    # A web server open to everybody on the network, for jobs whose bar is on the terminal.
+    # A web server that is open to the network, while a bar on the terminal shows the jobs.
     "spark.ui.enabled": "false",
     # Spark's own bar writes over ours (orbweaver.pipeline.progress) and into log files.
     "spark.ui.showConsoleProgress": "false",
 }
-"""What the driver needs, on any master."""
+"""Settings of the driver, on any master."""
 
 EMBEDDED = {
-    # All of it runs in one process: nobody outside this machine needs to reach it.
+    # All of Spark runs in one process, so no other machine needs to reach it.
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     # Spark's 200 are meant for a cluster; here most would be empty, and each costs a task.
     "spark.sql.shuffle.partitions": str(max(4, 2 * (os.cpu_count() or 1))),
 }
-"""What suits one machine; a cluster has its own settings."""
+"""Settings for one machine; a cluster has its own."""
 
 TOLD_TWICE = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""Where PySpark logs an exception that it also raises, as one long line of JSON."""
+"""Loggers with which PySpark logs an exception that it also raises, as one long line of JSON."""
 
 _lock = threading.Lock()
 _session: SparkSession | None = None
@@ -81,10 +81,10 @@ def spark_session(
     settings: Mapping[str, str] | None = None,
     python: str | None = None,
 ) -> SparkSession:
-    """The session of this process; made at the first call, returned by those that follow.
+    """Return the session of this process, made at the first call.
 
-    `master` None is the session there is, else `local[*]`. `settings` are Spark's and win
-    over ours. `python` is the interpreter on the workers of a cluster.
+    `master` None means the existing session, else `local[*]`. `settings` are Spark's and override
+    ours. `python` is the interpreter on the workers of a cluster.
     """
     global _session, _master
     with _lock:
@@ -100,7 +100,9 @@ def spark_session(
         # A JVM keeps what it was started with, so a stopped session frees no other master.
         first = running[1] if running is not None else _master
         if first and first != master:
-            raise UsageError(f"this process has Spark on '{first}': use another for '{master}'")
+            raise UsageError(
+                f"this process already uses Spark on '{first}': run '{master}' in a new process"
+            )
         if master.startswith("sc://"):
             _session = _connect(master, app, settings or {})
         else:
@@ -112,7 +114,7 @@ def spark_session(
 
 
 def ship_code(spark: SparkSession) -> Path:
-    """Send this `orbweaver` to the workers, ahead of any that they have; returns the zip."""
+    """Send this `orbweaver` to the workers, ahead of any that they have. Return the zip."""
     path = pack_code(_scratch())
     if is_remote():
         spark.addArtifacts(str(path), pyfile=True)
@@ -122,7 +124,7 @@ def ship_code(spark: SparkSession) -> Path:
 
 
 def pack_code(folder: Path) -> Path:
-    """The package as it is installed here, in a zip that Python can import from."""
+    """Pack the package as it is installed here into a zip that Python can import from."""
     found = sorted(_sources(files("orbweaver"), "orbweaver"))
     hasher = blake2b(digest_size=6)
     for name, data in found:
@@ -136,7 +138,7 @@ def pack_code(folder: Path) -> Path:
 
 
 def _running() -> tuple[SparkSession, str] | None:
-    """Ours, or one that was there before us, as in a notebook."""
+    """Return the running session: ours, or one made before us, as in a notebook."""
     if _session is not None and not _is_stopped(_session):
         return _session, _master
     found = SparkSession.getActiveSession()
@@ -208,8 +210,8 @@ def _create(
 
 @contextmanager
 def _interrupts_later() -> Iterator[None]:
-    """Ctrl-C while Java starts would leave it behind, and PySpark's own handler, which is set
-    then, speaks on the very connection that was interrupted."""
+    """Hold back Ctrl-C while Java starts, since it would leave Java running. PySpark's own handler,
+    which is set then, uses the very connection that was interrupted."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -229,12 +231,12 @@ def _interrupts_later() -> Iterator[None]:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Not what py4j says of an exception that goes on to whoever called."""
+    """Return whether a log record is worth showing; py4j also logs exceptions that it raises."""
     return not record.getMessage().endswith("while sending command.")
 
 
 def _reason(error: Exception) -> str:
-    """The line that a user can do something about; the rest is a trace through Scala."""
+    """Return the line of an error that a user can act on; the rest is a trace through Scala."""
     if isinstance(error, PySparkRuntimeError) and error.getCondition() == "JAVA_GATEWAY_EXITED":
         return "its Java ended before it was ready, and said why above"
     thrown = getattr(error, "java_exception", None)
@@ -242,7 +244,7 @@ def _reason(error: Exception) -> str:
 
 
 def _driver_memory() -> str:
-    """A quarter of the machine, as Java itself would take; Spark would make do with 1 GB.
+    """Return a quarter of the machine's memory, as Java itself would take; Spark's default is 1 GB.
     More than half is for the Python workers, where the simulations are."""
     machine_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
     return f"{min(8192, max(1024, machine_mb // 4))}m"
@@ -264,15 +266,15 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 
 @cache
 def _scratch() -> Path:
-    """Of this process, and gone with it: the driver serves our zip from here until then."""
+    """Return a folder of this process, removed at its end. The driver serves our zip from it."""
     folder = tempfile.mkdtemp(prefix="orbweaver-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 
 
 def _sources(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
-    """What can be imported from a zip: no caches, and no compiled modules, whose sources are
-    beside them."""
+    """Yield the files that can be imported from a zip: no caches and no compiled modules, since
+    their sources are beside them."""
     for entry in folder.iterdir():
         name = f"{prefix}/{entry.name}"
         if entry.is_dir():

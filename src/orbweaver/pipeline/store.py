@@ -1,8 +1,8 @@
-"""The store of a sweep: a folder with a file of results, and what each run looked like.
+"""The store of a sweep is a folder with a file of results and tables of snapshots.
 
-`results.jsonl` has a line for each run that went well (`study.results`). `looks` has a Parquet
-table for each of them: every node at every snapshot, so that new questions can be asked of old
-runs. `failures.jsonl` tells of the runs of the last sweep that failed, with tracebacks.
+`results.jsonl` has a line for each run that succeeded (`study.results`). `looks` has a Parquet
+table for each of these runs, with every node at every snapshot, so that new questions can be asked
+of old runs. `failures.jsonl` has the failed runs of the last sweep, with their tracebacks.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ LOOK = StructType(
         StructField("peers", ArrayType(LongType(), False), False),
     ]
 )
-"""One node at one snapshot of a run."""
+"""Each row is a node at a snapshot of a run."""
 
 
 class Failure(msgspec.Struct, frozen=True):
     name: str
     seed: int
     error: str
-    """The traceback."""
+    """The traceback of the failure."""
     replay: str
-    """The command that does it again, here."""
+    """The command that repeats the run."""
 
 
 def failure(job: Job, error: str) -> Failure:
@@ -57,7 +57,7 @@ def failure(job: Job, error: str) -> Failure:
 
 
 def check_store(store: Path) -> None:
-    """Raise where runs cannot be added: a store is a folder of its own."""
+    """Raise `UsageError` if runs cannot be added; a store is a folder of its own."""
     check_folder(store, (RESULTS, LOOKS, FAILURES))
 
 
@@ -74,7 +74,7 @@ def has_looks(store: Path, one: Stored) -> bool:
 
 
 def write_looks(store: Path, one: Stored, run: Run) -> None:
-    """Write what a run looked like, with the scenario that was run in the file's metadata."""
+    """Write the snapshots of a run, with its scenario in the metadata of the file."""
     about = {"scenario": msgspec.json.encode(run.scenario)}
     schema = to_arrow_schema(LOOK).with_metadata(about)
     rows = pa.Table.from_pylist(look_rows(one.result.run_id, run.looks), schema)
@@ -107,8 +107,8 @@ def read_looks(spark: SparkSession, store: Path, stored: Sequence[Stored]) -> Da
 
 
 def set_damaged_aside(store: Path) -> dict[Path, Path]:
-    """Move damaged files of a store into a folder beside it, and return where each went. Their
-    runs are then missing, and a sweep runs them again."""
+    """Move damaged files of a store into a folder beside it, and return where each went. The runs
+    of these files are then missing, and a sweep repeats them."""
     moved = {}
     aside = store.with_name(f"{store.name}-damaged")
     for file in sorted((store / LOOKS).glob("*.parquet")) if is_store(store) else ():
@@ -119,8 +119,8 @@ def set_damaged_aside(store: Path) -> dict[Path, Path]:
 
 
 def _damage(file: Path) -> str:
-    """Return why a file cannot be read; empty for one that is whole. Whether it is whole shows
-    at its end, so that little of it is read."""
+    """Return why a file cannot be read; empty if it is whole. Only the end of the file is read,
+    since it shows whether the file is whole."""
     try:
         pq.read_metadata(file)
     except (pa.ArrowException, OSError) as error:

@@ -1,9 +1,9 @@
-"""Simulations as Spark tasks: one task is one (scenario, seed).
+"""Runs simulations as Spark tasks: one task is one (scenario, seed).
 
-Each task writes what its run looked like; the results are added to the store wave by wave. What
-the store has is not run again, so a sweep that was interrupted goes on where it was, less one
-wave at most. A run that fails is noted with its traceback, and the others go on. Scenarios that
-differ in nothing but their names are one run.
+Each task writes the snapshots of its run. The results are added to the store in waves. A run that
+the store has is not repeated, so an interrupted sweep goes on where it stopped and loses one wave
+at most. A failed run is noted with its traceback, and the other runs go on. Scenarios that differ
+in their names only are one run.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from orbweaver.study.run import Job, Result, run_id, run_scenario
 from orbweaver.study.version import run_code
 
 MEMORY_GB = 6
-"""What one task may take, unless told otherwise; beyond, it fails alone."""
+"""Default limit of a task's memory in GB; a task that exceeds it fails alone."""
 SHORT_S = 60.0
-"""A wave that takes no longer is followed by one of twice as many runs."""
+"""A wave that takes at most this many seconds is followed by one of twice as many runs."""
 
 DONE = StructType(
     [
@@ -51,15 +51,15 @@ DONE = StructType(
         StructField("error", StringType(), False),
     ]
 )
-"""What a task returns: which run, its line of the store, or what went wrong."""
+"""The result of a task: the number of its job, and its line of the store or the error."""
 
 
 class Swept(msgspec.Struct, frozen=True):
     results: list[Result]
-    """In the order of the jobs, without those that failed."""
+    """The results in the order of the jobs, without the failed runs."""
     failures: list[Failure]
     ran: int
-    """How many were not in the store before."""
+    """How many runs were not in the store before."""
 
 
 def sweep(
@@ -70,9 +70,12 @@ def sweep(
     wave: int = 0,
     done: Callable[[int, int], None] | None = None,
 ) -> Swept:
-    """Run what the store does not have, in waves: what an interruption loses is the wave that
-    is under way. `wave` 0 means as many as take some minutes; `done` is told now and then, and
-    after each wave, how many of how many are there."""
+    """Run the jobs that the store lacks, in waves, and return all results.
+
+    An interruption loses the wave that is running. `wave` 0 means as many runs as take some
+    minutes. `done` is called now and then, and after each wave, with the number of finished jobs
+    and of all jobs.
+    """
     store = store.resolve()
     check_store(store)
     tell = done or (lambda there, of: None)
@@ -118,7 +121,7 @@ def sweep(
 
 
 def run_job(job: Job, store: Path) -> dict[str, str]:
-    """Run one job. Return its line of the store, or what went wrong; never raise for that."""
+    """Run one job. Return its line of the store, or the traceback of its failure; never raise."""
     try:
         run = run_scenario(*job)
         one = Stored(run_code(run.result.overlay), run.result)
@@ -147,22 +150,23 @@ def _runner(
 
 @contextmanager
 def writing_alone(store: Path) -> Iterator[None]:
-    """Spark tidies up what another is about to write. The lock goes with the process."""
+    """Lock the store: Spark deletes temporary files, also those of a second sweep. The lock ends
+    with the process."""
     with store.with_name(f".{store.name}.lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UsageError(
-                f"{store} is being written by another command: wait for it, or name another "
-                "with --store"
+                f"{store} is being written by another command: wait for it, or choose a different "
+                "store with --store"
             ) from None
         yield
 
 
 @contextmanager
 def bounded_memory(gigabytes: float) -> Iterator[None]:
-    """A run that grows beyond its share gets a MemoryError instead of taking the machine.
-    Only the run: Spark gives the same process other tasks afterwards."""
+    """Limit the memory of the body, so that a run that grows too large gets a MemoryError. The
+    limit ends with the run, since Spark gives the same process other tasks afterwards."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (int(gigabytes * 2**30), hard))
     try:
@@ -172,7 +176,7 @@ def bounded_memory(gigabytes: float) -> Iterator[None]:
 
 
 def _parallelism(spark: SparkSession) -> int:
-    """Tasks at once; a Connect server does not say."""
+    """Return how many tasks run at the same time; 4 if a Connect server does not say."""
     try:
         return max(1, spark.sparkContext.defaultParallelism)
     except Exception:

@@ -1,4 +1,4 @@
-"""Traces of a study, made into tables once."""
+"""Makes the tables of a study's traces, once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from orbweaver.study.traces import Trace
 
 
 def fetch(spark: SparkSession, source: Path, trace: Trace, work: Path) -> Path:
-    """The tables of a trace whose file is in `source`; made unless `work` has them, of that
-    file as it is."""
+    """Return the folder with the tables of a trace, whose file is in `source`. The tables are made
+    unless `work` already has them of the same file."""
     work.mkdir(parents=True, exist_ok=True)
     folder = trace.folder(work)
     # Samples of one trace are cut from the same tables.
@@ -45,6 +45,6 @@ def _read(note: Path) -> str:
 
 
 def _made_ns(folder: Path) -> int:
-    """When its tables were made; 0 if they were not."""
+    """Return the time at which the tables were made, in nanoseconds; 0 if they were not."""
     manifest = folder / MANIFEST
     return manifest.stat().st_mtime_ns if manifest.exists() else 0

@@ -1,9 +1,8 @@
-"""Subscriptions gathered by node, and a kernel that holds a batch of them against a sample.
+"""Gathers subscriptions by node, and compares a batch of nodes with a sample.
 
-Topics travel as 64-bit hashes, which need no table of numbers agreed on beforehand (among
-ten million topics two collide with a chance of 3 in a million). A task that has the
-sample's topics in a sparse matrix counts what each of its nodes shares with each sampled
-node by one matrix product.
+Topics travel as 64-bit hashes, which need no common table of numbers (among ten million topics two
+collide with a chance of 3 in a million). A task that has the sample's topics in a sparse matrix
+counts the topics that each of its nodes shares with each sampled node by one matrix product.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from scipy.sparse import csr_array
 Ints = NDArray[np.int64]
 
 NODES_AT_ONCE = 2000
-"""Nodes in a product: with a sample of 4,000 it has at most 8 M cells, 100 MB."""
+"""How many nodes a product takes: with a sample of 4,000 it has at most 8 M cells, 100 MB."""
 
 
 def interests(pairs: DataFrame) -> DataFrame:
-    """One row for each node: `node` and `topics`, each topic once, in the order of hashes.
+    """Return one row for each node: `node` and `topics`, each topic once, in the order of hashes.
 
-    Spread by node first, so that dropping duplicates and gathering need no second shuffle.
+    Rows are spread by node first, so that dropping duplicates and gathering need no second shuffle.
     """
     hashed = pairs.select("node", F.xxhash64("topic").alias("topic"))
     return (
@@ -38,7 +37,7 @@ def interests(pairs: DataFrame) -> DataFrame:
 
 
 def sample(interests: DataFrame, count: int, seed: int, size_min: int = 1) -> Batch:
-    """`count` nodes with at least `size_min` topics: those with the smallest hashes of
+    """Return `count` nodes with at least `size_min` topics: the nodes with the smallest hashes of
     seed and name, so that neither partitions nor their order matter."""
     chosen = (
         interests.where(F.size("topics") >= size_min)
@@ -51,7 +50,7 @@ def sample(interests: DataFrame, count: int, seed: int, size_min: int = 1) -> Ba
 
 
 class Batch(NamedTuple):
-    """Nodes and their topics, one list after the other."""
+    """A batch has nodes and their topics, one list after the other."""
 
     nodes: pa.Array
     starts: Ints
@@ -59,7 +58,7 @@ class Batch(NamedTuple):
 
     @staticmethod
     def of(table: Any) -> Batch:
-        """From Arrow, with columns node, topics."""
+        """Make a batch from an Arrow table with columns node, topics."""
         if isinstance(table, pa.Table):
             table = table.combine_chunks()
         nodes, lists = table.column(0), table.column(1)
@@ -90,7 +89,7 @@ class Batch(NamedTuple):
 
 
 class Index:
-    """The sample, ready to be asked about: columns are the topics that occur in it."""
+    """An index of the sample; its columns are the topics that occur in the sample."""
 
     def __init__(self, asked: Batch) -> None:
         self.sizes = asked.sizes
@@ -99,7 +98,7 @@ class Index:
         self.place = {name: i for i, name in enumerate(asked.nodes.to_pylist())}
 
     def encode(self, batch: Batch) -> csr_array:
-        """Nodes x known topics; what nobody in the sample wants is left out."""
+        """Return the matrix nodes x known topics. Topics that no sampled node has are left out."""
         columns = np.searchsorted(self._known, batch.topics)
         columns[columns == len(self._known)] = 0
         found = self._known[columns] == batch.topics
@@ -107,15 +106,15 @@ class Index:
         return _matrix(columns[found], starts, len(self._known))
 
     def shared(self, batch: Batch) -> tuple[Ints, Ints, Ints]:
-        """(place in the sample, place in the batch, topics in common), for each pair that
-        has any and is not one node."""
+        """Return (place in the sample, place in the batch, topics in common) for each pair of
+        different nodes that share a topic."""
         product = (self.rows @ self.encode(batch).T).tocoo()
         asked, node = product.row.astype(np.int64), product.col.astype(np.int64)
         apart = self.itself(batch)[node] != asked
         return asked[apart], node[apart], product.data[apart].astype(np.int64)
 
     def itself(self, batch: Batch) -> Ints:
-        """The place in the sample of each node of a batch, or -1."""
+        """Return the place in the sample of each node of a batch, or -1."""
         return np.array([self.place.get(name, -1) for name in batch.nodes.to_pylist()], np.int64)
 
 

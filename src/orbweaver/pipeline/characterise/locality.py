@@ -1,14 +1,12 @@
-"""Interest locality (Rappel, Fig. 1): how few friends cover all that a node wants.
+"""Measures interest locality (Rappel, Fig. 1): how few friends cover all topics of a node.
 
-A friend covers the topics that both want. Each node chooses greedily, k times, the node
-that covers most of what is still uncovered. As in the paper, nodes with fewer than five
-subscriptions are left out and about a thousand others are looked at; their friends may
-be anybody.
+A friend covers the topics that both nodes have. Each node chooses greedily, k times, the node that
+covers most of its uncovered topics. As in the paper, nodes with fewer than five subscriptions are
+left out and about a thousand of the others are measured; any node may be a friend.
 
-What a possible friend is worth to a node is fully told by which of the node's topics it
-shares: a bit mask. Thousands of nodes come down to a few distinct masks, and only those
-leave a task. Between equal gains the smallest mask wins, which settles ties the same way
-on any cluster (the paper leaves them open).
+A possible friend is fully described by which of the node's topics it shares: a bit mask. Thousands
+of nodes come down to a few distinct masks, and only the masks leave a task. Between equal gains the
+smallest mask wins, which settles ties the same way on any cluster (the paper leaves them open).
 """
 
 from __future__ import annotations
@@ -24,24 +22,27 @@ from pyspark.sql import functions as F
 from orbweaver.pipeline.characterise.interests import Batch, Index, Ints, sample
 
 FRIENDS_MAX = 10
+"""Most friends that a node chooses."""
 SIZE_MIN = 5
+"""Least number of topics of a measured node."""
 USERS = 1000
+"""How many nodes are measured."""
 
 
 class Locality(msgspec.Struct, frozen=True):
     users: int
-    """Nodes looked at."""
+    """How many nodes were measured."""
     size_min: int
     fully_covered: list[float]
-    """Share of them that k = 1, 2, ... friends cover completely."""
+    """Share of these nodes that k = 1, 2, ... friends cover completely."""
     coverage: list[float]
     """Mean share of a node's topics that k friends cover."""
     points: list[tuple[int, int]]
-    """(topics, of them covered by six friends) of each user; Fig. 1b."""
+    """(topics, topics covered by six friends) of each node; Fig. 1b."""
 
 
 def locality(interests: DataFrame, seed: int = 0, friends: int = FRIENDS_MAX) -> Locality | None:
-    """None if no node has as many as `SIZE_MIN` topics."""
+    """Return the locality, or None if no node has at least `SIZE_MIN` topics."""
     asked = sample(interests, USERS, seed, SIZE_MIN)
     if not len(asked.nodes):
         return None
@@ -76,8 +77,8 @@ def locality(interests: DataFrame, seed: int = 0, friends: int = FRIENDS_MAX) ->
 
 
 def greedy(masks: Iterable[bytes], friends: int) -> list[int]:
-    """How many topics are covered after 1, 2, ... `friends` choices. `masks` in the order
-    in which equals are preferred."""
+    """Return how many topics are covered after 1, 2, ... `friends` choices. Of equal masks, the
+    first in `masks` is chosen."""
     left = [int.from_bytes(mask, "little") for mask in masks]
     covered, counts = 0, []
     for _ in range(friends):
@@ -88,7 +89,7 @@ def greedy(masks: Iterable[bytes], friends: int) -> list[int]:
 
 
 class Masks:
-    """For each sampled node, the distinct masks of the nodes seen so far."""
+    """Collects, for each sampled node, the distinct masks of the nodes seen so far."""
 
     def __init__(self, asked: Batch) -> None:
         self._index = Index(asked)
@@ -108,7 +109,7 @@ class Masks:
 
 
 def _masks(starts: Ints, nodes: Ints, columns: Ints, but: Ints) -> list[bytes]:
-    """Distinct masks over `columns`, bit j for the j-th, of all nodes `but` one."""
+    """Return the distinct masks over `columns`, bit j for the j-th, of all nodes `but` one."""
     bits = np.zeros((len(but), (len(columns) + 7) // 8), dtype=np.uint8)
     for j, column in enumerate(columns):
         bits[nodes[starts[column] : starts[column + 1]], j // 8] |= np.uint8(1 << j % 8)

@@ -1,12 +1,12 @@
-"""MinHash bands: pairs that agree in a band are likely to have much in common.
+"""Finds candidate pairs by MinHash bands: pairs that agree in a band are likely similar.
 
-The chance that two sets have the same minimum under a random hash is their Jaccard
-similarity J. A band is `rows` such minima; with `bands` of them a pair becomes a
-candidate with probability 1 - (1 - J^rows)^bands. What candidates share is then counted
-exactly, so the error is one-sided: neighbours that no band found.
+The chance that two sets have the same minimum under a random hash is their Jaccard similarity J. A
+band is `rows` such minima; with `bands` bands a pair becomes a candidate with probability 1 - (1 -
+J^rows)^bands. The topics that candidates share are then counted exactly, so the error is one-sided:
+neighbours that no band found.
 
-tdi looks at the nearest of thousands of nodes, which in the papers' workloads still have
-a J of 0.05 to 0.3 only; hence single rows by default.
+tdi looks at the nearest of thousands of nodes, which in the papers' workloads still have a J of
+only 0.05 to 0.3; hence single rows by default.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Bands(msgspec.Struct, frozen=True):
     seed: int = 0
 
     def signatures(self, batch: Batch) -> Words:
-        """One key for each node and band; shape (bands, nodes). No node may be empty."""
+        """Return one key for each node and band; shape (bands, nodes). No node may be empty."""
         words = batch.topics.astype(np.uint64)
         lots = states(self.seed, "minhash", "band", np.arange(self.bands * self.rows))
         keys = np.zeros((self.bands, len(batch.nodes)), dtype=np.uint64)
@@ -46,7 +46,7 @@ class Bands(msgspec.Struct, frozen=True):
 
 
 class Finder:
-    """Candidates for a sample, and what they share with it."""
+    """Finds candidates for a sample, and the topics that they share with it."""
 
     def __init__(self, bands: Bands, asked: Batch, index: Index) -> None:
         self._bands = bands
@@ -69,7 +69,7 @@ class Finder:
         return asked, node, counts
 
     def _candidates(self, batch: Batch) -> tuple[Ints, Ints]:
-        """Pairs that agree in some band, each once."""
+        """Return the pairs that agree in some band, each once."""
         found = []
         for known, order, keys in zip(
             self._keys, self._order, self._bands.signatures(batch), strict=True

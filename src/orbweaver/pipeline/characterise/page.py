@@ -1,4 +1,4 @@
-"""The page of `orbweaver characterise`."""
+"""Writes the page of `orbweaver characterise`."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def write_page(path: Path, source: str, command: str, found: Character) -> None:
         ["topics of a node", *_row(found.sizes)],
     ])  # fmt: skip
     page.text(
-        "The exponent is that of P(x) ~ x^-a, the most likely one for the values from x_min "
-        "up; x_min is the one with the smallest Kolmogorov-Smirnov distance (Clauset, Shalizi "
+        "The exponent a of P(x) ~ x^-a is the most likely one for the values from x_min up. The "
+        "x_min chosen has the smallest Kolmogorov-Smirnov distance (Clauset, Shalizi "
         f"& Newman). Nodes of a topic: {verdict(found.popularity)} Topics of a node: "
         f"{verdict(found.sizes)}"
     )
     if found.rejected or found.repeated:
         page.text(
             f"Left out: {found.rejected:,} rows without a node or a topic, and "
-            f"{found.repeated:,} that were there already."
+            f"{found.repeated:,} repeated rows."
         )
     page.plots(
         [
@@ -44,7 +44,7 @@ def write_page(path: Path, source: str, command: str, found: Character) -> None:
             (_ccdf(found.sizes, "topics of a node"), "Sizes of interests, and the fit"),
         ]
     )
-    page.heading("Likeness of interests")
+    page.heading("Similarity of interests")
     page.text(describe_tdi(found.tdi))
     page.heading("Interest locality")
     if found.locality is None:
@@ -57,7 +57,7 @@ def write_page(path: Path, source: str, command: str, found: Character) -> None:
 
 
 def verdict(found: Distribution) -> str:
-    """What the fit says, in words; also for the terminal."""
+    """Return what the fit says as a sentence, for the page and the terminal."""
     fit = found.fit
     if fit is None:
         return "no power law: too few different values, or too steep a fall."
@@ -67,14 +67,14 @@ def verdict(found: Distribution) -> str:
         better = "a power law" if fit.beats_exponential > 0 else "an exponential"
         text = f"{better} fits better (p = {fit.p_value:.2g})"
     share = 100 * fit.tail / found.count
-    # Far enough out anything looks straight, so say how far out that is.
+    # A short enough tail always looks straight, so say how much of the data the tail has.
     return f"{text}, looking at the largest {share:.2g} %." if share < 50 else f"{text}."
 
 
 def describe_tdi(tdi: Tdi) -> str:
     text = (
-        f"tdi({tdi.d}) = {tdi.percent:.2f} %: so much of the smaller of two interests is shared, "
-        f"on average, with the {tdi.d} nodes that share most (SpiderCast 3.4)."
+        f"tdi({tdi.d}) = {tdi.percent:.2f} %: the share of the smaller of two interests that a "
+        f"node has in common, on average, with its {tdi.d} most similar nodes (SpiderCast 3.4)."
     )
     if tdi.method == "exact":
         return text
@@ -84,8 +84,8 @@ def describe_tdi(tdi: Tdi) -> str:
     if tdi.method == "minhash":
         checked = min(CHECKED, tdi.nodes)
         return (
-            f"{text}; their neighbours are found by MinHash bands. What these miss is measured "
-            f"on {checked:,} of the nodes and added."
+            f"{text}; their neighbours are found by MinHash bands. What the bands "
+            f"miss is measured on {checked:,} of the nodes and added."
         )
     return f"{text}; their neighbours are exact."
 
@@ -113,7 +113,7 @@ def _ccdf(found: Distribution, label: str) -> str:
             axes.legend()
         axes.set_ylim(bottom=0.5 / found.count, top=1.5)
         axes.set_xlabel(label)
-        axes.set_ylabel("share with at least so many")
+        axes.set_ylabel("share with at least x")
 
     return plots.draw(paint)
 
@@ -149,14 +149,14 @@ def _locality(page: Page, found: Locality) -> None:
         sizes, covered = zip(*found.points, strict=True)
         axes.plot(sizes, covered, ".", ms=4, alpha=0.4, color=plots.COLOURS[0])
         line = [min(sizes), max(sizes)]
-        axes.plot(line, line, "-", lw=0.8, color=plots.GREY, label="all of them")
+        axes.plot(line, line, "-", lw=0.8, color=plots.GREY, label="all topics")
         axes.set_xlabel("topics of a node")
         axes.set_ylabel("covered by six friends")
         axes.legend()
 
     page.plots([
         (plots.draw(paint_curve), "Coverage by the k best friends"),
-        (plots.draw(paint_points), "Each node: its topics, and those that six friends cover"),
+        (plots.draw(paint_points), "Topics of each node, and how many of them six friends cover"),
     ])  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""How many nodes a topic has, and how many topics a node: histograms and their CCDFs."""
+"""Counts the nodes of each topic and the topics of each node: histograms and their CCDFs."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ from pyspark.sql import functions as F
 from orbweaver.pipeline.characterise.powerlaw import Fit, fit
 
 POINTS_MAX = 200
+"""Most points of a CCDF."""
 
 
 class Distribution(msgspec.Struct, frozen=True):
     count: int
-    """Topics or nodes."""
+    """Number of values: topics or nodes."""
     mean: float
     median: int
     max: int
     ccdf: list[tuple[int, float]]
-    """(x, share of the values that are at least x), thinned to `POINTS_MAX` points."""
+    """Pairs (x, share of the values that are at least x), thinned to `POINTS_MAX` points."""
     fit: Fit | None
-    """None when there are too few different values, or no tail to speak of."""
+    """The power-law fit; None if there are too few different values, or no tail to fit."""
 
 
 def nodes_of_topics(interests: DataFrame) -> dict[int, int]:
-    """How many topics have how many nodes."""
+    """Return how many topics have x nodes, for each x."""
     of_topic = interests.select(F.explode("topics").alias("topic")).groupBy("topic").count()
     return _histogram(of_topic.select(F.col("count").alias("value")))
 
 
 def topics_of_nodes(interests: DataFrame) -> dict[int, int]:
-    """How many nodes have how many topics."""
+    """Return how many nodes have x topics, for each x."""
     return _histogram(interests.select(F.size("topics").alias("value")))
 
 
@@ -49,7 +50,7 @@ def describe(histogram: Mapping[int, int]) -> Distribution:
 
 
 def ccdf(histogram: Mapping[int, int], points: int = POINTS_MAX) -> list[tuple[int, float]]:
-    """P(X >= x) at the values that occur; at most `points` of them, evenly by logarithm."""
+    """Return P(X >= x) at the values that occur; at most `points` of them, evenly by logarithm."""
     values = np.array(sorted(histogram), dtype=np.int64)
     counts = np.array([histogram[int(value)] for value in values], dtype=np.int64)
     shares = np.cumsum(counts[::-1])[::-1] / counts.sum()

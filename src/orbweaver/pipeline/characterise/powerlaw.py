@@ -1,15 +1,15 @@
-"""Power-law fits to whole numbers, by the book of Clauset, Shalizi & Newman (2009).
+"""Fits power laws to whole numbers by the method of Clauset, Shalizi & Newman (2009).
 
-P(x) = x^-alpha / zeta(alpha, x_min) for x >= x_min. For a given x_min the exponent is the
-one of maximum likelihood; x_min is the one whose fit lies nearest to the data (smallest
-Kolmogorov-Smirnov distance). Whether a power law is a better idea at all than an
-exponential is judged by the likelihood ratio (Vuong).
+P(x) = x^-alpha / zeta(alpha, x_min) for x >= x_min. For a given x_min the exponent is the one of
+maximum likelihood. The chosen x_min is the one with the fit nearest to the data (smallest
+Kolmogorov-Smirnov distance). The likelihood ratio (Vuong) judges whether a power law fits better
+than an exponential.
 
-Written here rather than taken from the `powerlaw` package: that wants every value as an
-element of an array, while a stage has a histogram (ten million nodes are a few hundred
-distinct sizes); by default it keeps exponents below 3, which the papers' Zipf 0.5 already
-reaches; and it floors tiny likelihoods before it compares. Where neither matters the two
-agree to the fourth digit (the tests hold values made with it).
+We do not use the `powerlaw` package, for three reasons. It wants every value as an element of an
+array, while a stage has a histogram (ten million nodes are a few hundred distinct sizes). By
+default it keeps exponents below 3, which the papers' Zipf 0.5 already reaches. It floors tiny
+likelihoods before it compares. Where these reasons do not matter, the two agree to the fourth digit
+(the tests hold values made with it).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from scipy.optimize import minimize_scalar
 from scipy.special import zeta
 
 ALPHA_MIN, ALPHA_MAX = 1.01, 8.0
-"""A tail that would be steeper still is no power law, whatever its distance."""
+"""Range of exponents. A steeper tail is not a power law, whatever its distance."""
 TAIL_MIN = 50
-"""Fewer values than this above x_min say nothing (the authors' rule of thumb)."""
+"""Least number of values above x_min; fewer say nothing (the authors' rule of thumb)."""
 CANDIDATES_MAX = 200
-"""Values tried for x_min; spread evenly over the logarithm when there are more."""
+"""Most values tried for x_min; spread evenly over the logarithm if there are more."""
 
 
 class Fit(msgspec.Struct, frozen=True):
@@ -39,18 +39,18 @@ class Fit(msgspec.Struct, frozen=True):
     """Standard error of alpha, given x_min."""
     x_min: int
     tail: int
-    """How many values are at x_min or above."""
+    """Number of values at x_min or above."""
     ks: float
     """Largest gap between the two distribution functions."""
     beats_exponential: float
     """Log-likelihood ratio against an exponential; positive favours the power law."""
     p_value: float
-    """Chance of so large a ratio, either way, if both were equally good."""
+    """Chance of a ratio of at least this size, in either direction, if both fitted equally well."""
 
 
 def fit(counts: Mapping[int, int]) -> Fit | None:
-    """`counts` says how often each value occurs; None if there is too little to fit, or if
-    even the far end falls off too steeply."""
+    """Fit a power law to `counts`, which maps each value to how often it occurs. Return None if
+    there are too few values, or if even the far end falls off too steeply."""
     pairs = sorted((value, count) for value, count in counts.items() if value > 0 and count)
     if len(pairs) < 3 or sum(count for _, count in pairs) < TAIL_MIN:
         return None
@@ -77,7 +77,7 @@ def fit(counts: Mapping[int, int]) -> Fit | None:
 
 
 def exponent(xs: NDArray[np.float64], ns: NDArray[np.float64]) -> float:
-    """The most likely exponent of values that all count (x_min is the first)."""
+    """Return the most likely exponent of the values from x_min, which is the first of `xs`."""
     logs = float(np.dot(ns, np.log(xs)) / ns.sum())
 
     def loss(alpha: float) -> float:
@@ -90,13 +90,14 @@ def exponent(xs: NDArray[np.float64], ns: NDArray[np.float64]) -> float:
 
 
 def survival(alpha: float, x_min: float, xs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P(X >= x) under the law, for drawing it beside the data."""
+    """Return P(X >= x) under the power law, to draw it beside the data."""
     shares: NDArray[np.float64] = zeta(alpha, xs) / zeta(alpha, x_min)
     return shares
 
 
 def _candidates(xs: NDArray[np.float64], ns: NDArray[np.float64]) -> list[int]:
-    """Places of the values that may be x_min: enough values, and three different, above."""
+    """Return the places of the values that may be x_min: enough values, and three different ones,
+    must be above."""
     tails = np.cumsum(ns[::-1])[::-1]
     places = np.flatnonzero(tails >= TAIL_MIN)
     places = places[places <= len(xs) - 3]
@@ -107,8 +108,8 @@ def _candidates(xs: NDArray[np.float64], ns: NDArray[np.float64]) -> list[int]:
 
 
 def _distance(xs: NDArray[np.float64], ns: NDArray[np.float64], alpha: float) -> float:
-    """Kolmogorov-Smirnov. Both functions are steps on the whole numbers, and between two
-    values of the data ours goes on rising, so both ends of each step count."""
+    """Return the Kolmogorov-Smirnov distance. Both functions are steps on the whole numbers, and
+    between two values of the data ours goes on rising, so both ends of each step count."""
     data = 1 - np.cumsum(ns) / ns.sum()
     after = survival(alpha, xs[0], xs + 1)
     before = survival(alpha, xs[0], xs)
@@ -117,7 +118,7 @@ def _distance(xs: NDArray[np.float64], ns: NDArray[np.float64], alpha: float) ->
 
 
 def _information(alpha: float, x_min: float) -> float:
-    """Fisher information of one value: the variance of ln x, as (ln zeta)''."""
+    """Return the Fisher information of one value: the variance of ln x, as (ln zeta)''."""
     step = 1e-3
     left, middle, right = (math.log(zeta(a, x_min)) for a in (alpha - step, alpha, alpha + step))
     return max(1e-12, (left - 2 * middle + right) / step**2)
@@ -126,7 +127,7 @@ def _information(alpha: float, x_min: float) -> float:
 def _against_exponential(
     xs: NDArray[np.float64], ns: NDArray[np.float64], alpha: float
 ) -> tuple[float, float]:
-    """Vuong's test against P(x) = (1 - q) q^(x - x_min), itself at its most likely q."""
+    """Return Vuong's test against P(x) = (1 - q) q^(x - x_min) with its most likely q."""
     total = float(ns.sum())
     over = float(np.dot(ns, xs - xs[0]) / total)
     q = over / (1 + over)

@@ -1,4 +1,4 @@
-"""The table node,topic that a user wants looked at, from a file or a folder."""
+"""Finds and reads the table node,topic that a user names, a file or a folder."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from orbweaver.workload.tables import AS_FOUND, first_lines, layout_of
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A table that is there. Nothing but its first lines has been read."""
+    """A table that exists. Only its first lines have been read."""
 
     path: Path
-    """A Parquet file, a folder of them, or a text."""
+    """A Parquet file, a folder of Parquet files, or a text file."""
     read: Reading
     layout: Layout | None = None
-    """How the text is read; none of Parquet."""
+    """How the text is read; None for Parquet."""
     header: str = ""
     """The first line of the text, if it is a header."""
 
 
 def locate(path: Path, read: Reading = AS_FOUND) -> Source:
-    """Find the table: a folder of tables stands for its `subscriptions`. Spark need not run."""
+    """Find the table without Spark. A folder of tables stands for its table `subscriptions`."""
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder")
     if path.is_dir():
@@ -50,7 +50,7 @@ def locate(path: Path, read: Reading = AS_FOUND) -> Source:
 
 
 def read_pairs(spark: SparkSession, source: Source) -> DataFrame:
-    """All rows as text; both cells are null in a row that cannot be read."""
+    """Return all rows as text. Both cells of a row that cannot be read are null."""
     if source.layout is None:
         table = spark.read.parquet(input_path(str(source.path)))
         asked = parse_columns(source.read.columns, 2, source.path)
@@ -69,5 +69,5 @@ def read_pairs(spark: SparkSession, source: Source) -> DataFrame:
 
 
 def usable(pairs: DataFrame) -> DataFrame:
-    """Rows with both cells filled."""
+    """Return the rows with both cells filled."""
     return pairs.where(" AND ".join(f"length(trim({c})) > 0" for c in SUBSCRIPTION_COLUMNS))

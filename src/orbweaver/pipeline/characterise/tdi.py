@@ -1,12 +1,11 @@
-"""tdi(d), exactly or from a sample (SpiderCast 3.4; `metrics.similarity` defines it).
+"""Computes tdi(d), exactly or from a sample (SpiderCast 3.4; `metrics.similarity` defines it).
 
-tdi is a mean over nodes, and a mean can be had from a sample of them. Each sampled node
-is held against every other node, so its own value is exact and the only error is that of
-sampling, which comes with the answer. MinHash bands (`minhash`) can pick the pairs to
-look at; that saves work only where interests are long and alike, and misses neighbours
-where they are not, so it is there to be chosen and is not the default. What the bands miss
-is estimated from a part of the sample, whose nodes are held against every other node as
-well, and added. (Measured by benchmarks/bench_characterise.py.)
+tdi is a mean over nodes, so it can be estimated from a sample of nodes. Each sampled node is
+compared with every other node, so its own value is exact, and the only error is the sampling error,
+which comes with the answer. MinHash bands (`minhash`) can choose the pairs to compare. They save
+work only where interests are long and similar, and miss neighbours elsewhere, so they are optional
+and not the default. What the bands miss is estimated from a part of the sample, by comparing its
+nodes with every other node as well, and added. (Measured by benchmarks/bench_characterise.py.)
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from orbweaver.pipeline.characterise.interests import NODES_AT_ONCE, Batch, Inde
 from orbweaver.pipeline.characterise.minhash import Bands
 
 SAMPLE = 4000
-"""Nodes: half a point of error, at 95 %, where nodes differ by 16 points."""
+"""Number of nodes in a sample: an error of half a point, at 95 %, if nodes differ by 16 points."""
 CHECKED = 400
-"""Nodes of a sample that are held against all others too where bands choose the pairs."""
+"""Nodes of a sample that are compared with all nodes even where bands choose the pairs."""
 
 EXACT_MAX = 20_000
-"""Nodes up to which exact takes seconds; the time grows with the square."""
+"""Most nodes for which exact tdi takes seconds; the time grows with the square."""
 
 EXACT_LIMIT = 200_000
-"""Nodes above which exact would take hours, and fill the driver's memory."""
+"""Most nodes for exact tdi; more would take hours, and fill the driver's memory."""
 
 Method = Literal["exact", "sample", "minhash"]
 
@@ -47,19 +46,19 @@ class Tdi(msgspec.Struct, frozen=True):
     percent: float
     method: Method
     nodes: int
-    """Nodes whose own tdi went into the mean."""
+    """Number of nodes that the mean is taken over."""
     interval95: float | None
-    """Half-width of the 95 % interval; None when every node was counted, or only one."""
+    """Half-width of the 95 % interval; None if all nodes were counted, or only one."""
 
 
 class Pairs(Protocol):
-    """Finds pairs of a sampled node and a node of a batch, and what they share."""
+    """Finds pairs of a sampled node and a node of a batch, and the topics that they share."""
 
     def shared(self, batch: Batch) -> tuple[Ints, Ints, Ints]: ...
 
 
 def exact(interests: DataFrame, d: int) -> Tdi:
-    """Brings the interests to the driver."""
+    """Return exact tdi(d). The interests come to the driver."""
     if interests.count() > EXACT_LIMIT:
         raise UsageError(f"exact tdi is for at most {EXACT_LIMIT:,} nodes: use --approximate")
     lists = [row[0] for row in interests.select("topics").toLocalIterator()]
@@ -69,8 +68,8 @@ def exact(interests: DataFrame, d: int) -> Tdi:
 def approximate(
     interests: DataFrame, d: int, seed: int = 0, count: int = SAMPLE, bands: Bands | None = None
 ) -> Tdi:
-    """Return tdi(d) from `count` nodes against all; with `bands`, against those that share a
-    band, corrected by what these miss."""
+    """Return tdi(d) from `count` nodes compared with all nodes. With `bands` they are compared with
+    the nodes that share a band, and corrected by what the bands miss."""
     asked = sample(interests, count, seed)
     values = of_sample(interests, asked, d, bands)
     method: Method = "sample"
@@ -85,10 +84,10 @@ def approximate(
 def corrected(
     values: NDArray[np.float64], exact_values: NDArray[np.float64], total: int
 ) -> tuple[float, float | None]:
-    """Return the mean over `total` nodes and half its 95 % interval, from values of a sample,
-    which may all be too low, and the exact ones of the sample's first nodes.
+    """Return the mean over `total` nodes and half its 95 % interval, from values of a sample, which
+    may all be too low, and the exact values of the sample's first nodes.
 
-    The mean of the differences is added to that of the sample: the difference estimator of
+    The mean of the differences is added to the mean of the sample: the difference estimator of
     two-phase sampling. The interval is None if all nodes were counted exactly, which leaves no
     error, and if one of several was, which says nothing about the error.
     """
@@ -106,7 +105,7 @@ def corrected(
 def of_sample(
     interests: DataFrame, asked: Batch, d: int, bands: Bands | None = None
 ) -> NDArray[np.float64]:
-    """The tdi of each sampled node. Every task finds the d best among its own nodes."""
+    """Return the tdi of each sampled node. Every task finds the d best among its own nodes."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from best_rows(Best(asked, d, bands), batches)
@@ -126,7 +125,7 @@ def of_sample(
 
 
 class Best:
-    """The d highest intersections, in percent, of each sampled node so far."""
+    """Keeps the d highest intersections, in percent, of each sampled node so far."""
 
     def __init__(self, asked: Batch, d: int, bands: Bands | None = None) -> None:
         self._index = Index(asked)

@@ -1,4 +1,4 @@
-"""Everything that is said about a workload, in one value."""
+"""Describes a workload in one value."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Character(msgspec.Struct, frozen=True):
     topics: int
     subscriptions: int
     rejected: int
-    """Rows without a node or without a topic."""
+    """Number of rows without a node or without a topic."""
     repeated: int
-    """Rows that say again what another row said."""
+    """Number of rows that repeat an earlier row."""
     popularity: Distribution
-    """Nodes of a topic."""
+    """Distribution of the nodes of a topic."""
     sizes: Distribution
-    """Topics of a node."""
+    """Distribution of the topics of a node."""
     tdi: Tdi
     locality: Locality | None
 
@@ -36,7 +36,8 @@ class Character(msgspec.Struct, frozen=True):
 def characterise(
     pairs: DataFrame, d: int = 20, method: Method | None = None, seed: int = 0
 ) -> Character:
-    """`method` None means exact tdi up to `tdi.EXACT_MAX` nodes, and a sample above."""
+    """Describe a workload. `method` None means exact tdi up to `tdi.EXACT_MAX` nodes, and a sample
+    above."""
     spark = pairs.sparkSession
     good = usable(pairs)
     grouped = interests(good).persist(StorageLevel.MEMORY_AND_DISK)

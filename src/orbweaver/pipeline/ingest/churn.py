@@ -1,7 +1,7 @@
-"""Traces that say who was there when: joins and leaves in milliseconds.
+"""Reads traces of joins and leaves, in milliseconds.
 
-A node that is still up when a trace of events ends does not leave; where a trace has
-intervals, each has an end, and the node leaves there.
+A node that is still up when a trace of events ends does not leave. Where a trace has intervals,
+each interval has an end, and the node leaves at it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ ADD, REMOVE, UPDATE = 0, 1, 2
 
 
 def machine_events(lines: DataFrame, options: Options) -> TracePlan:
-    """ADD and REMOVE are joins and leaves (OMen 6.1); UPDATE changes what a machine can do,
-    not whether it is there."""
+    """Read machine events: ADD and REMOVE are joins and leaves (OMen 6.1). UPDATE changes what a
+    machine can do, not whether it is up."""
     rows = with_cells(lines, r"\s*[,;\t]\s*", 3)
     rows = rows.withColumns(
         {
@@ -64,7 +64,7 @@ def machine_events(lines: DataFrame, options: Options) -> TracePlan:
 
 
 def _alternating(events: DataFrame) -> DataFrame:
-    """Marks a join of a node that is up and a leave of one that is down."""
+    """Mark a join of a node that is up and a leave of a node that is down."""
     before = F.lag("event").over(_of_node())
     return mark(
         events.withColumn("before", F.coalesce(before, F.lit(REMOVE))),
@@ -74,8 +74,8 @@ def _alternating(events: DataFrame) -> DataFrame:
 
 
 def _without_restarts(events: DataFrame) -> DataFrame:
-    """Marks a leave and the join in the same millisecond: the table could not tell which
-    came first, and in its time the node was never away."""
+    """Mark a leave and a join in the same millisecond: the table could not tell which came first,
+    and in its unit of time the node was never away."""
     of_node = _of_node()
     back_at_once = (F.col("event") == REMOVE) & (F.lead(_ms()).over(of_node) == _ms())
     was_just_there = (F.col("event") == ADD) & (F.lag(_ms()).over(of_node) == _ms())
@@ -98,8 +98,8 @@ def sessions(lines: DataFrame, options: Options) -> TracePlan:
 
 
 def stamp_ms(text: Column) -> Column:
-    """An ISO 8601 time stamp in milliseconds since 1970, UTC where it names no zone; null
-    if it is none. It does not depend on the session's time zone."""
+    """Parse an ISO 8601 time stamp into milliseconds since 1970, UTC if it names no zone; null if
+    it is none. The result does not depend on the session's time zone."""
     zoned = text.rlike(r"(Z|[+-]\d{2}:?\d{2})$")
     dated = text.rlike(r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}")
     stamp = F.when(zoned, text).otherwise(F.concat(text, F.lit("Z")))
@@ -121,7 +121,7 @@ def availability(lines: DataFrame, options: Options) -> TracePlan:
 
 
 def _intervals(rows: DataFrame, options: Options) -> TracePlan:
-    """Intervals of one node that overlap or touch are one: it does not join while it is up."""
+    """Merge intervals of a node that overlap or touch: a node does not join while it is up."""
     rows = mark(
         rows,
         (

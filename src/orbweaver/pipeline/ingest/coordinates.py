@@ -1,4 +1,4 @@
-"""Places in a plane: delays are distances, so that n nodes need n rows and not n squared."""
+"""Reads places in a plane. Delays are distances, so n nodes need n rows, not n squared."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def table(lines: DataFrame, options: Options) -> TracePlan:
 
 
 def xml(texts: DataFrame, options: Options) -> TracePlan:
-    """OverSim's `<nodelist>`. The text is cut where a `<node` begins, rather than parsed as
-    XML, so that one node which is not closed spoils itself and no other."""
+    """Read OverSim's `<nodelist>`. The text is cut at each `<node`, not parsed as XML, so that a
+    node that is not closed spoils no other node."""
     clean = F.regexp_replace("text", r"(?s)<!--.*?-->", "")
     pieces = F.posexplode(F.split(clean, r"<node\b"))
     nodes = (

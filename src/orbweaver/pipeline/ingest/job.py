@@ -1,4 +1,4 @@
-"""What is wanted of an ingest, and a look at the files before the plan is made."""
+"""Checks the options of an ingest and looks at its files before the plan is made."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from orbweaver.workload.dialect import (
 )
 
 TOLD_MAX = 60
-"""Characters of a first line that are shown with what was decided about it."""
+"""Most characters of a first line that are shown with the decision about it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class IngestJob:
-    """What is wanted, checked as far as that goes without Spark."""
+    """The options of an ingest, checked as far as possible without Spark."""
 
     kind: Kind
     files: tuple[str, ...]
@@ -41,7 +41,8 @@ class IngestJob:
 def prepare(
     kind: str, names: Sequence[str], out: Path, given: Mapping[str, str | None]
 ) -> IngestJob:
-    """Every mistake that can be found before Spark starts is found here."""
+    """Build the job. Raises `UsageError` for every mistake that can be found before Spark
+    starts."""
     wanted = find(kind)
     options = build_options(wanted, given)
     files = peek.expand(names)
@@ -64,14 +65,14 @@ def _check_looks(kind: Kind, name: str, head: Sequence[str]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """What a look at the first lines of each file has shown."""
+    """What the first lines of each file have shown."""
 
     options: Options
-    """With the separator and the numbers of the columns that were found."""
+    """The options, completed by the separator and the numbers of the columns that were found."""
     headers: frozenset[str]
-    """First lines that are headers."""
+    """The first lines that are headers."""
     told: tuple[str, ...]
-    """What was decided about the first line of each file, for people to check."""
+    """The decision about the first line of each file, for people to check."""
 
 
 def look(spark: SparkSession, job: IngestJob) -> Look:

@@ -1,4 +1,4 @@
-"""The kinds of traces there are. No Spark here, so that help and mistakes are quick."""
+"""Lists the kinds of traces. No Spark here, so that help and error messages are quick."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from orbweaver.core.errors import UsageError, nearest
 class Kind:
     name: str
     line: str
-    """What a line looks like."""
+    """The form of a line."""
     summary: str
     yields: tuple[str, ...]
     code: str
-    """module:function in this package; it turns the marked lines into a plan."""
+    """The function that turns the marked lines into a plan: module:function in this package."""
     options: tuple[str, ...] = ()
-    """Those that mean something here, besides header and comments."""
+    """The options of this kind, besides header and comments."""
     cells: int = 2
-    """How many cells a line needs; what comes after them is ignored."""
+    """How many cells a line needs; further cells are ignored."""
     numeric: tuple[int, ...] = ()
-    """Cells that hold a digit in every line but a header."""
+    """Numbers of the cells that hold a digit in every line except a header."""
     entry: str = "line"
-    """What is counted."""
+    """The word for what is counted."""
     one_file: bool = False
-    """The place of a line in its file means something."""
+    """Whether the place of a line in its file means something."""
     whole: bool = False
-    """The file is one text, not lines."""
+    """Whether the file is one text, not lines."""
     topics_are_nodes: bool = False
-    """A topic is somebody's name, and its events are what that node publishes."""
+    """Whether a topic is the name of a node, which publishes its events."""
 
 
 _ALL = (
@@ -54,7 +54,7 @@ _ALL = (
     Kind(
         "pairs",
         "user item",
-        "who watches, joins or likes what; tab, comma, semicolon, colon or white space between",
+        "a user and what it watches, joins or likes; tab, comma, semicolon, colon or space between",
         ("subscriptions",),
         "subscriptions:pairs",
         ("separator", "columns"),
@@ -72,7 +72,7 @@ _ALL = (
     Kind(
         "edits",
         "user page seconds",
-        "an edit is a publication, and who edits a page subscribes to it",
+        "an edit is a publication; a user that edits a page subscribes to it",
         ("subscriptions", "publications"),
         "subscriptions:edits",
         ("origin",),
@@ -124,7 +124,7 @@ _ALL = (
     Kind(
         "coordinates",
         "node,x,y",
-        "places in a plane whose distances are delays",
+        "places in a plane; the distance of two places is their delay",
         ("coordinates",),
         "coordinates:table",
         cells=3,
@@ -155,7 +155,7 @@ KINDS = {kind.name: kind for kind in _ALL}
 
 def find(name: str) -> Kind:
     if name not in KINDS:
-        raise UsageError(f"there is no kind '{name}': {nearest(name, KINDS)}")
+        raise UsageError(f"unknown kind '{name}': {nearest(name, KINDS)}")
     return KINDS[name]
 
 
@@ -172,29 +172,29 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 @dataclasses.dataclass(frozen=True)
 class Options:
     direction: str = ""
-    """Which user stands first in a directed edge. It has no default: the sources do not
-    agree, the two readings look alike, and everything measured later depends on it."""
+    """Which user comes first in a directed edge. There is no default: sources differ, both readings
+    look alike, and everything measured later depends on it."""
     separator: str = "auto"
     columns: str = ""
-    """Which two columns hold user and item, as names or numbers. The first two, if empty."""
+    """The two columns of user and item, as names or numbers. Empty means the first two."""
     header: str = "auto"
     comments: str = "#%"
-    """Lines that begin with one of these are comments."""
+    """Characters with which a comment line begins."""
     unit: str = "ms"
     delay: str = "round-trip"
     origin: str = "first"
-    """Times count from the first one in the trace, or are kept as they are."""
+    """Whether times count from the first one in the trace, or are kept as they are."""
 
 
 def build_options(kind: Kind, given: Mapping[str, str | None]) -> Options:
-    """What was given, checked; None is not given."""
+    """Return the options that were given, checked. An option that is None was not given."""
     wanted = {name: value for name, value in given.items() if value is not None}
     for name, value in wanted.items():
         if name in CHOICES and value not in CHOICES[name]:
-            raise UsageError(f"--{name} '{value}' is none of {', '.join(CHOICES[name])}")
+            raise UsageError(f"--{name} '{value}' should be one of {', '.join(CHOICES[name])}")
         if name not in ("header", "comments", *kind.options):
             users = [k.name for k in _ALL if name in k.options]
-            raise UsageError(f"--{name} means nothing for {kind.name}; it is for {_and(users)}")
+            raise UsageError(f"--{name} has no meaning for {kind.name}; it is for {_and(users)}")
     if "direction" in kind.options and "direction" not in wanted:
         raise UsageError(
             f"{kind.name} needs --direction: follower-first if 'a b' means that a follows b, "

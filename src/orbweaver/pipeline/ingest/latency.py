@@ -1,4 +1,4 @@
-"""Latency matrices: one line for each sender, one column for each receiver."""
+"""Reads latency matrices: one line for each sender, one column for each receiver."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ UNIT_MS = {"s": 1000.0, "ms": 1.0, "us": 0.001}
 
 
 def matrix(lines: DataFrame, options: Options) -> TracePlan:
-    """Every cell is an entry. A cell that was not measured is counted and left out, never
-    taken for a delay of zero; nor are cells on the diagonal, a node's delay to itself."""
+    """Read a matrix; every cell is an entry. A cell that was not measured is counted and left out,
+    never taken for a delay of zero. Cells on the diagonal, a node's delay to itself, are left out
+    too."""
     scale = UNIT_MS[options.unit] / (2 if options.delay == "round-trip" else 1)
     rows = _square(with_cells(numbered(lines), ANY_SEPARATOR, 0))
     cells = (
@@ -62,9 +63,9 @@ def matrix(lines: DataFrame, options: Options) -> TracePlan:
 
 
 def _square(rows: DataFrame) -> DataFrame:
-    """The matrix is as wide as most of its lines, and must have as many lines: where one is
-    missing or too many, nobody knows which sender the others belong to. A separator after
-    the last cell is not another cell."""
+    """Check that the matrix is square: as wide as most of its lines, with as many lines. If a line
+    is missing or extra, the senders of the other lines are unknown. A separator after the last cell
+    does not begin a further cell."""
     is_data = F.col("number").isNotNull()
     shape = rows.filter(is_data).agg(
         F.count("*").alias("height"), F.mode(F.size("cells"), True).alias("width")

@@ -1,4 +1,5 @@
-"""Lines of text as DataFrames: read, marked with a note, split into cells, numbered."""
+"""Reads lines of text as DataFrames: marks them with notes, splits them into cells, numbers
+them."""
 
 from __future__ import annotations
 
@@ -16,26 +17,27 @@ from orbweaver.pipeline.ingest.peek import REGEXES
 WHITE = " \t\r\n\f\x0b"
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 TIME_MS_MAX = 2.0**53
-"""Times beyond this are marks ("after the end") rather than times."""
+"""Largest time in milliseconds. Larger ones are marks ("after the end"), not times."""
 NUMBER_MAX = 2.0**53
-"""Delays in milliseconds and coordinates beyond this are mistakes; 1e400 is infinite."""
+"""Largest delay in milliseconds and largest coordinate. Larger ones are mistakes; 1e400 is
+infinite."""
 
 
 @dataclasses.dataclass(frozen=True)
 class TracePlan:
-    """What is to become of a trace. Nothing has run yet."""
+    """A plan for a trace. Nothing has run yet."""
 
     entries: DataFrame
-    """Everything the trace holds: source, text, note, and weight (how many rows of data an
-    entry without a note stands for)."""
+    """Everything in the trace: source, text, note, and weight (how many rows of data an entry
+    without a note stands for)."""
     tables: Mapping[str, DataFrame]
     merged: tuple[str, str, int] | None = None
-    """(note, table, rows): entries that fell together. The table has so many rows for each
-    that is left; how many fell together is known when it has been written."""
+    """(note, table, rows): entries that were merged. The table has `rows` rows for each entry that
+    is left; the number of merged entries is known when the table has been written."""
 
 
 def read_lines(spark: SparkSession, files: Sequence[str]) -> DataFrame:
-    """source (a file's name), text, and where it stood: path (of the file), block (of it) and
+    """Return source (a file's name), text, and its place: path (of the file), block (of it) and
     place (in an order that holds within a block)."""
     return _with_source(spark.read.text([input_path(name) for name in files])).select(
         "source",
@@ -47,7 +49,7 @@ def read_lines(spark: SparkSession, files: Sequence[str]) -> DataFrame:
 
 
 def read_whole(spark: SparkSession, files: Sequence[str]) -> DataFrame:
-    """source and text, one row for each file."""
+    """Return source and text, one row for each file."""
     read = spark.read.text([input_path(name) for name in files], wholetext=True)
     return _with_source(read).select("source", "text")
 
@@ -60,9 +62,9 @@ def _with_source(read: DataFrame) -> DataFrame:
 
 
 def mark_lines(lines: DataFrame, headers: Collection[str], comments: str) -> DataFrame:
-    """Adds `line`, the text without white space around it, and `note` for what is not data.
-    A header is the first line of data of a file, if it is one of `headers`: another line that
-    reads the same is data."""
+    """Add `line`, the text without white space around it, and `note` for lines that are not data. A
+    header is the first line of data of a file, if it is one of `headers`; a later line that reads
+    the same is data."""
     marked = lines.withColumn("line", F.btrim("text", F.lit(WHITE))).withColumn(
         "note", F.lit(None).cast("string")
     )
@@ -86,23 +88,23 @@ def mark_lines(lines: DataFrame, headers: Collection[str], comments: str) -> Dat
 
 
 def mark(rows: DataFrame, *checks: tuple[str, Column]) -> DataFrame:
-    """The first check that holds gives the note, unless there is one already. A check that
-    is null does not hold: fields are null in a row whose note says why."""
+    """Set the note to that of the first check that holds, unless the row has a note already. A null
+    check does not hold: fields are null in a row that has a note."""
     found = [F.when(holds, F.lit(note)) for note, holds in checks]
     return rows.withColumn("note", F.coalesce(F.col("note"), *found))
 
 
 def with_cells(rows: DataFrame, regex: str, least: int) -> DataFrame:
-    """Adds `cells`; a row with fewer than `least`, or with an empty one among them, is
-    marked."""
+    """Add `cells`. A row with fewer than `least` cells, or with an empty one among the first
+    `least`, is marked."""
     return _with(rows, F.split("line", regex), least)
 
 
 def with_quoted_cells(
     rows: DataFrame, separator: str, least: int, filled: Sequence[int] | None = None
 ) -> DataFrame:
-    """The same for a separator that may also stand inside "double quotes". `filled` are the
-    cells that may not be empty: the first `least`, unless it says otherwise."""
+    """Add `cells`, with a separator that may also occur inside "double quotes". `filled` are the
+    cells that may not be empty; by default the first `least`."""
     regex = REGEXES[separator]
     outside_quotes = regex + r'(?=(?:[^"]*"[^"]*")*[^"]*$)'
     unquoted = F.transform(F.split("line", outside_quotes), _unquote)
@@ -112,7 +114,7 @@ def with_quoted_cells(
 
 
 def unbalanced(text: str) -> Column:
-    """Whether a quote is opened and not closed."""
+    """Return whether a quote is opened and not closed."""
     return F.length(F.regexp_replace(text, '[^"]', "")) % 2 == 1
 
 
@@ -137,13 +139,13 @@ def cell(i: int) -> Column:
 
 
 def number(text: Column) -> Column:
-    """A double, or null; without what Java takes for a number and nobody else does. One that
-    is too large, such as 1e400, is infinite: its reader marks it."""
+    """Parse a double, or null. Forms that only Java takes for a number are null. A number that is
+    too large, such as 1e400, is infinite: its reader marks it."""
     return F.when(text.rlike(NUMBER), text.try_cast("double"))
 
 
 def bad_topic(name: Column) -> Column:
-    """The rule of `core.ids.check_topic`."""
+    """Return whether a topic breaks the rule of `core.ids.check_topic`."""
     # Nearly all names pass the first test, and the others are slow.
     plain = name.rlike(rf"^[\w.:@-]{{1,{TOPIC_BYTES_MAX}}}$")
     return ~plain & (
@@ -154,11 +156,11 @@ def bad_topic(name: Column) -> Column:
 
 
 def numbered(lines: DataFrame) -> DataFrame:
-    """Adds `number`, counting the data lines of one file from 0: all but those that are
-    blank, comments or headers, which get none.
+    """Add `number`, which counts the data lines of a file from 0. Blank lines, comments and headers
+    get no number.
 
-    Spark reads a file in blocks, in any order. Lines are counted within their block, in
-    parallel, and the lines of the blocks before are added.
+    Spark reads a file in blocks, in any order. Lines are counted within their block, in parallel,
+    and the lines of the blocks before are added.
     """
     is_data = F.coalesce(~F.col("note").isin(*notes.SKIPPED), F.lit(True))
     data = lines.filter(is_data)
@@ -179,7 +181,7 @@ def numbered(lines: DataFrame) -> DataFrame:
 
 
 def entries(rows: DataFrame, weight: Column | None = None) -> DataFrame:
-    """What a plan says of each row. Without a weight, a row stands for itself."""
+    """Return the entries of a plan. A row without a weight counts as one."""
     counted = F.lit(1) if weight is None else weight
     weighed = F.when(F.col("note").isNull(), counted).otherwise(0).cast("bigint")
     return rows.select("source", "text", "note", weighed.alias("weight"))

@@ -1,4 +1,4 @@
-"""Why a line was not used: the words that people see, in one place."""
+"""Lists the reasons why a line was not used, in the words that people see."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NOT_TWO = "other than two coordinates"
 BAD_RELATIONSHIP = "unknown relationship"
 
 SKIPPED = (BLANK, COMMENT, HEADER)
-"""Not data."""
+"""Notes of lines that are not data."""
 
 DROPPED = (
     SELF_LOOP,
@@ -51,4 +51,4 @@ DROPPED = (
     MISSING_CELL,
     DIAGONAL,
 )
-"""Data that is understood, and adds nothing to the tables."""
+"""Notes of data that is understood and adds nothing to the tables."""

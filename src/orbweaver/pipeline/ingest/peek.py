@@ -1,4 +1,4 @@
-"""The files of an ingest, and the first lines of each."""
+"""Finds the files of an ingest and reads the first lines of each."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ REGEXES = {
     "space": r"\s+",
     "colon": r"\s*:\s*",
 }
-"""Between the cells of a line, for each of `workload.dialect.SEPARATORS`. An empty cell between
-two tabs stays one."""
+"""What separates the cells of a line, for each of `workload.dialect.SEPARATORS`. An empty cell
+between two tabs stays a cell."""
 ANY_SEPARATOR = r"\s*[,;\s]\s*"
-"""For cells that have no white space, comma or semicolon in them."""
+"""A separator for cells that have no white space, comma or semicolon in them."""
 
 _UNREADABLE = {".zip", ".xz", ".7z", ".zst", ".tar", ".tgz", ".rar", ".parquet"}
 
 
 def expand(names: Sequence[str]) -> list[str]:
-    """The files that are meant: a folder stands for the files in it, an address
+    """Return the files that are meant. A folder stands for the files in it; an address
     (`hdfs://...`) is left to Spark."""
     found: list[str] = []
     for name in names:
@@ -60,11 +60,13 @@ def _check(path: Path) -> None:
     if path.suffix in _UNREADABLE:
         raise UsageError(f"{path}: unpack it to text first (.gz and .bz2 are read as they are)")
     if path.name[0] in "._":
-        raise UsageError(f"{path}: Spark passes over names that begin with '{path.name[0]}'")
+        raise UsageError(
+            f"{path}: Spark ignores names that begin with '{path.name[0]}': rename the file"
+        )
 
 
 def head(path: Path) -> list[str]:
-    """The first lines, stripped, without the blank ones."""
+    """Return the first lines, stripped, without blank ones."""
     try:
         with _open(path) as file:
             start = file.read(HEAD_BYTES)

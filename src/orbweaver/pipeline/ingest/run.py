@@ -1,4 +1,4 @@
-"""One ingest from the files to the folder of tables."""
+"""Runs an ingest, from the files to the folder of tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from orbweaver.pipeline.ingest.lines import TracePlan, mark_lines, read_lines, r
 from orbweaver.pipeline.schemas import REJECTED
 
 TEXT_MAX = 1000
-"""Of a rejected text; a line of a file that is no text at all may be as long as the file."""
+"""Most characters of a rejected text; a line of a binary file may be as long as the file."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +47,7 @@ class IngestReport:
     tables: dict[str, int]
     facts: dict[str, Any]
     first_lines: list[str]
-    """What was decided about the first line of each file."""
+    """The decision about the first line of each file."""
     hints: list[str]
 
 
@@ -67,7 +67,7 @@ def ingest(spark: SparkSession, job: IngestJob) -> IngestReport:
         with whole_dataset(job.out, tables_of(kind)) as folder, cancelled_on_failure(spark):
             written = {n: write_table(rows, folder, n) for n, rows in plan.tables.items()}
             bad = _rejected_counts(counts)
-            # Without any there is no need to go through the trace once more to find none.
+            # Without rejected entries there is no need to read the trace again.
             unusable = rejected(plan.entries) if bad else spark.createDataFrame([], REJECTED)
             written["rejected"] = write_table(unusable, folder, "rejected")
             sizes = {name: count_rows(folder, name) for name in written}
@@ -109,14 +109,14 @@ def plan_of(kind: Kind) -> Callable[[DataFrame, Options], TracePlan]:
 
 
 def count(entries: DataFrame) -> tuple[dict[str | None, int], int]:
-    """How many entries have each note (None is used), and the weight of those used."""
+    """Return how many entries have each note (None is used), and the weight of the used ones."""
     rows = entries.groupBy("note").agg(F.count("*").alias("n"), F.sum("weight").alias("w"))
     found = {row["note"]: (row["n"], row["w"]) for row in rows.collect()}
     return {note: n for note, (n, _) in found.items()}, found.get(None, (0, 0))[1]
 
 
 def rejected(entries: DataFrame) -> DataFrame:
-    """Valid UTF-8 whatever came in, so that every reader can read it."""
+    """Return the table of rejected entries, as valid UTF-8 that every reader can read."""
     bad = F.col("note").isNotNull() & ~F.col("note").isin(*notes.SKIPPED, *notes.DROPPED)
     text = F.make_valid_utf8(F.substring("text", 1, TEXT_MAX))
     found = entries.filter(bad).select("source", text.alias("text"), F.col("note").alias("reason"))
@@ -144,10 +144,10 @@ def _nothing_usable(
     expected = f"a line of {job.kind.name} looks like '{job.kind.line}'"
     bad = _rejected_counts(counts)
     if not bad:
-        return UsageError(f"{where}: there is no data in it; {expected}")
+        return UsageError(f"{where} has no data; {expected}")
     reason, number = next(iter(bad.items()))
     example = rejected(entries).filter(F.col("reason") == reason).first()
     text = example["text"][:60] if example else ""
     return UsageError(
-        f"{where}: nothing can be used: {number:,} x {reason}, as in '{text}'; {expected}"
+        f"{where}: no line can be used: {number:,} x {reason}, as in '{text}'; {expected}"
     )

@@ -1,7 +1,7 @@
-"""Traces that say who wants what.
+"""Reads traces of subscriptions.
 
-In a social graph a user is a node and a topic at once, and who follows a user subscribes to
-that topic (Vitis IV-E, OMen 6.1). In the other kinds topics have names of their own.
+In a social graph a user is a node and a topic at once, and a user that follows a second one
+subscribes to its topic (Vitis IV-E, OMen 6.1). In the other kinds topics have names of their own.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def pairs(lines: DataFrame, options: Options) -> TracePlan:
 
 
 def named_pairs(lines: DataFrame, separator: str, columns: str = "") -> DataFrame:
-    """Adds node and topic, the cells of two columns: the first two, or those of the numbers in
-    `columns`, counted from 1."""
+    """Add node and topic, the cells of two columns: the first two, or the columns with the numbers
+    in `columns`, counted from 1."""
     of_node, of_topic = (int(number) - 1 for number in (columns or "1,2").split(","))
     if separator == "tab":
         # A tab at an end of the line stands beside an empty cell.
@@ -96,7 +96,8 @@ def named_pairs(lines: DataFrame, separator: str, columns: str = "") -> DataFram
 
 
 def lists(lines: DataFrame, options: Options) -> TracePlan:
-    """A line that cannot be used keeps its number: it stands for a user all the same."""
+    """Read a list of topics in each line; the number of the line is the user. A line that cannot be
+    used still counts, since it stands for a user."""
     rows = with_cells(numbered(lines), ANY_SEPARATOR, 1)
     items = F.slice("cells", F.lit(2), F.greatest(F.size("cells") - 1, F.lit(0)))
     rows = rows.withColumn("items", F.when(F.col("note").isNull(), items))
@@ -118,7 +119,8 @@ def lists(lines: DataFrame, options: Options) -> TracePlan:
 
 
 def edits(lines: DataFrame, options: Options) -> TracePlan:
-    """Every edit is a publication; the first of a user on a page is the subscription."""
+    """Read edits. Every edit is a publication; the first of a user on a page is its
+    subscription."""
     rows = with_cells(lines, ANY_SEPARATOR, 3)
     rows = rows.withColumn("time_ms", F.round(number(cell(2)) * 1000))
     rows = mark(
@@ -144,13 +146,13 @@ def edits(lines: DataFrame, options: Options) -> TracePlan:
 
 
 def distinct_subscriptions(pairs: DataFrame) -> DataFrame:
-    """Each pair once, and in one order whatever the partitions were: readers number nodes
+    """Return each pair once, in an order that does not depend on partitions: readers number nodes
     in the order of the rows."""
     return conform(pairs, SUBSCRIPTIONS).distinct().orderBy("node", "topic")
 
 
 def from_origin(events: DataFrame, origin: str, first: str, *others: str) -> DataFrame:
-    """Times from the smallest in column `first`, unless they are to be kept."""
+    """Return times since the smallest in column `first`, or unchanged if they are to be kept."""
     if origin == "zero":
         return events
     start = events.agg(F.min(first).alias("start"))

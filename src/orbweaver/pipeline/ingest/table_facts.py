@@ -1,5 +1,5 @@
-"""What came out: a few numbers for each table, to set beside those a source publishes, and
-hints where they look as if an option was wrong."""
+"""Describes the tables by a few numbers, to compare with the source's own, and gives hints where an
+option looks wrong."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orbweaver.pipeline.ingest.kinds import Kind, Options
 Facts = dict[str, Any]
 
 LIKELY_MS = (1.0, 10_000.0)
-"""Medians of delays between machines far apart lie well between these."""
+"""Range in ms within which medians of delays between distant machines lie."""
 
 
 def of_subscriptions(rows: DataFrame) -> Facts:
@@ -46,8 +46,9 @@ def of_churn(rows: DataFrame) -> Facts:
 
 
 def of_latency(rows: DataFrame) -> Facts:
-    """Asymmetry is the share of pairs whose two delays differ by more than a tenth of their
-    mean, among those with both, and the median of that relative difference over all."""
+    """Return facts about a latency table. Asymmetry is the share of pairs with two delays that
+    differ by more than a tenth of their mean, among pairs with both, and the median of the relative
+    difference over all pairs."""
     facts = _first(
         rows.agg(
             F.count_distinct("a").alias("nodes"),
@@ -81,8 +82,8 @@ def of_coordinates(rows: DataFrame) -> Facts:
 
 
 def of_topology(rows: DataFrame) -> Facts:
-    """One-way rows are those whose link is not listed from the other end as well, with the
-    relationship turned round."""
+    """Return facts about a topology. One-way rows have a link that is not also listed from its
+    other end, with the relationship turned round."""
     systems = rows.select("src").union(rows.select("dst")).distinct().count()
     by_kind = {
         r["relationship"]: r["count"] for r in rows.groupBy("relationship").count().collect()

@@ -1,4 +1,4 @@
-"""Graphs of autonomous systems with the relationship of their links."""
+"""Reads graphs of autonomous systems with the relationship of their links."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from orbweaver.pipeline.ingest.peek import ANY_SEPARATOR
 from orbweaver.pipeline.schemas import TOPOLOGY
 
 RELATIONSHIPS = {"-1": "customer", "1": "provider", "0": "peer", "2": "sibling"}
-"""What the first is to the second, as in SNAP's as-caida. CAIDA's own files (`a|b|-1`) mean
-the opposite by -1; their bar is no separator here, so that they are rejected, not misread."""
+"""What the first system is to the second, as in SNAP's as-caida. In CAIDA's own files (`a|b|-1`) -1
+means the opposite; their bar is no separator here, so that they are rejected, not misread."""
 
 
 def as_graph(lines: DataFrame, options: Options) -> TracePlan:

@@ -1,8 +1,8 @@
-"""Breadth-first search from several seeds at once, on a graph of any size.
+"""Searches breadth-first from several seeds at once, on a graph of any size.
 
-One round joins the frontier with the whole table and keeps those not seen before. A round
-depends on all that went before it, so each is computed once and cut off from its making;
-without that the plan would double in every round.
+A round joins the frontier with the whole table and keeps the nodes not seen before. Each round
+depends on all earlier rounds, so each is computed once and detached from its plan; otherwise the
+plan would double in every round.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from orbweaver.pipeline.sample.choice import choose
 from orbweaver.pipeline.sample.methods import SampleSettings
 
 BROADCAST_NODES = 500_000
-"""A frontier up to this size is sent to where the subscriptions are; a larger one is left
-to Spark, which may rather move the subscriptions."""
+"""Largest frontier, in nodes, that is sent to where the subscriptions are. A larger one is left to
+Spark, which may rather move the subscriptions."""
 
 LAYERS_MAX = 16
-"""How many layers may be looked through one by one before they are made one table."""
+"""Most layers that are searched one by one before they are made one table."""
 
 
 def _checkpoint(rows: DataFrame) -> DataFrame:
-    """Kept by the executors: fast, and lost with them. A cluster that loses executors wants
-    `DataFrame.checkpoint` and a folder for it."""
+    """Detach a table from its plan. The executors keep it: fast, and lost with them. A cluster that
+    loses executors needs `DataFrame.checkpoint` and a folder for it."""
     return rows.localCheckpoint()
 
 
 def breadth_first(
     subscriptions: DataFrame, settings: SampleSettings, topics_are_nodes: bool
 ) -> DataFrame:
-    """Exactly `nodes` of them, each with its hop: 0 for a seed, else one more than a
-    neighbour's in the sample."""
-    everybody = subscriptions.select("node")
+    """Return exactly `nodes` nodes, each with its hop: 0 for a seed, else one more than the hop of
+    a neighbour in the sample."""
+    all_nodes = subscriptions.select("node")
     if topics_are_nodes:
-        everybody = everybody.union(subscriptions.select(F.col("topic").alias("node")))
-    everybody = everybody.distinct()
+        all_nodes = all_nodes.union(subscriptions.select(F.col("topic").alias("node")))
+    all_nodes = all_nodes.distinct()
     seen: list[DataFrame] = []
     taken = hop = searches = 0
     frontier: DataFrame | None = None
@@ -45,7 +45,7 @@ def breadth_first(
             # The first time, and again where a search has nowhere to go: elsewhere, with
             # twice the seeds, since a graph in many pieces would take as many rounds.
             count = min(settings.seeds << searches, settings.nodes - taken)
-            candidates, hop = _without(everybody, seen), 0
+            candidates, hop = _without(all_nodes, seen), 0
             searches += 1
         else:
             count, hop = settings.nodes - taken, hop + 1
@@ -56,7 +56,9 @@ def breadth_first(
         size = layer.count()
         if size == 0:
             if hop == 0:
-                raise UsageError(f"{settings.nodes:,} nodes are wanted and there are {taken:,}")
+                raise UsageError(
+                    f"{settings.nodes:,} nodes are wanted, but there are only {taken:,}"
+                )
             frontier = None
             continue
         taken += size
@@ -70,8 +72,8 @@ def breadth_first(
 def neighbours(
     subscriptions: DataFrame, frontier: DataFrame, along: str, topics_are_nodes: bool
 ) -> DataFrame:
-    """One step from the frontier. Where topics are no nodes, a step leads to everybody who
-    shares a topic."""
+    """Return the neighbours of the frontier. If topics are not nodes, the neighbours of a node are
+    all nodes that share a topic with it."""
     wanted = subscriptions.join(frontier, "node")
     if not topics_are_nodes:
         shared = wanted.select("topic").distinct()

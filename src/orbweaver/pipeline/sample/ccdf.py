@@ -1,7 +1,7 @@
-"""Does a sample look like its source? The degree distributions beside each other.
+"""Compares the degree distributions of a sample and its source.
 
 OMen (Fig. 7) and Vitis (Fig. 8) show that in- and out-degrees keep their shape: how many
-subscribers topics have, and how many topics nodes want.
+subscribers topics have, and how many topics nodes subscribe to.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pyspark.sql.types import DoubleType, LongType, StringType, StructField, Str
 from orbweaver.pipeline.dataset import conform
 
 MEASURES = ("topic", "node")
-"""Counted over topics: their subscribers, the in-degree. Over nodes: their subscriptions, the
-out-degree."""
+"""What is counted. Over topics: their subscribers, the in-degree. Over nodes: their subscriptions,
+the out-degree."""
 
 DEGREES = [digit * 10**power for power in range(9) for digit in (1, 2, 5)]
-"""Where the distribution is read off: evenly on a logarithmic axis."""
+"""The degrees at which the distribution is read, evenly on a logarithmic axis."""
 
 CCDF = StructType(
     [
@@ -27,12 +27,12 @@ CCDF = StructType(
         StructField("sample", DoubleType(), False),
     ]
 )
-"""The share with at least this degree, among those with at least 1."""
+"""The share of topics or nodes with at least this degree, among those with at least 1."""
 
 
 def degree_ccdf(source: DataFrame, sample: DataFrame) -> DataFrame:
-    """Both tables are subscriptions; gives a `CCDF`, ordered, without the degrees that
-    nobody reaches."""
+    """Return the `CCDF` of two tables of subscriptions, ordered, without degrees that do not
+    occur."""
     parts = []
     for measure in MEASURES:
         theirs = _shares(source, measure).withColumnRenamed("share", "source")
@@ -50,8 +50,8 @@ def degree_ccdf(source: DataFrame, sample: DataFrame) -> DataFrame:
 
 
 def _shares(subscriptions: DataFrame, column: str) -> DataFrame:
-    """Counted by degree first: what is compared with the marks is a row for each degree that
-    occurs, not one for each node."""
+    """Return the shares. Rows are counted by degree first, so that a row for each degree, not for
+    each node, is compared with the marks."""
     degrees = subscriptions.groupBy(column).count().withColumnRenamed("count", "found")
     histogram = degrees.groupBy("found").agg(F.count("*").alias("many"))
     total = histogram.agg(F.sum("many").alias("total"))

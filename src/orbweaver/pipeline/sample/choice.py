@@ -1,4 +1,4 @@
-"""Random choice that no partition changes."""
+"""Chooses at random, independently of partitions."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pyspark.sql import functions as F
 
 
 def in_random_order(seed: int, purpose: str, *columns: str) -> list[Column]:
-    """To order by: a hash of the seed, of what is chosen for, and of the row; then the row,
-    should two hashes be the same."""
+    """Return an order: a hash of the seed, of the purpose, and of the row; then the row, in case
+    two hashes are equal."""
     drawn = F.xxhash64(F.lit(seed).cast("bigint"), F.lit(purpose), *columns)
     return [drawn, *(F.col(column) for column in columns)]
 
 
 def choose(rows: DataFrame, count: int, seed: int, purpose: str) -> DataFrame:
-    """`count` of these rows, which must be distinct; all of them if there are fewer."""
+    """Return `count` of the rows, which must be distinct; all of them if there are fewer."""
     return rows.orderBy(*in_random_order(seed, purpose, *rows.columns)).limit(count)

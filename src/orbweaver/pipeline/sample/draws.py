@@ -1,6 +1,6 @@
-"""The methods that need no search: seed universe, random topics, uniform nodes, machines.
+"""Samples by the methods without a search: seed universe, random topics, uniform, machines.
 
-Each takes a table and gives the part of it that is the sample.
+Each function takes a table and returns the part of it that is the sample.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from orbweaver.pipeline.sample.methods import SampleSettings
 def seed_universe(
     subscriptions: DataFrame, settings: SampleSettings, topics_are_nodes: bool
 ) -> DataFrame:
-    """Rappel 6.1.2. The universe is everybody who subscribes to at least one topic of a
-    random seed set. "The X most subscribed-to journals in this universe" are the topics;
-    where a topic is somebody's journal, it must be of somebody in the universe."""
+    """Sample as in Rappel 6.1.2. The universe is all nodes that subscribe to at least one topic of
+    a random seed set. "The X most subscribed-to journals in this universe" are the topics; where a
+    topic is the journal of a node, the node must be in the universe."""
     seeds = choose(subscriptions.select("topic").distinct(), settings.seeds, settings.seed, "seeds")
     universe = subscriptions.join(F.broadcast(seeds), "topic").select("node").distinct()
     universe = _at_most(universe, settings)
@@ -37,7 +37,7 @@ def seed_universe(
 
 
 def random_topics(subscriptions: DataFrame, settings: SampleSettings) -> DataFrame:
-    """Magnet 4.5: topics at random, and whoever wants one, with nothing but these."""
+    """Sample random topics and all their subscribers, without other topics (Magnet 4.5)."""
     topics = choose(
         subscriptions.select("topic").distinct(), settings.topics, settings.seed, "topics"
     )
@@ -47,15 +47,16 @@ def random_topics(subscriptions: DataFrame, settings: SampleSettings) -> DataFra
 
 
 def uniform(subscriptions: DataFrame, settings: SampleSettings) -> DataFrame:
-    """Random subscribers with all they want. Not cut to topics inside the sample, as a
-    search's is: of a uniform sample of a social graph hardly a relation would be left."""
+    """Sample random subscribers with all their subscriptions. They are not cut to topics inside
+    the sample, as a search does: of a uniform sample of a social graph hardly a relation would
+    be left."""
     nodes = _at_most(subscriptions.select("node").distinct(), settings)
     return subscriptions.join(nodes, "node", "left_semi")
 
 
 def machines(churn: DataFrame, settings: SampleSettings) -> DataFrame:
-    """OMen 6.1: "unique machine IDs from the start of the Google cluster trace", with all
-    that happens to them."""
+    """Sample "unique machine IDs from the start of the Google cluster trace" (OMen 6.1), with all
+    their joins and leaves."""
     start = churn.agg(F.min("time_ms").alias("time_ms"))
     at_start = churn.filter(F.col("kind") == "join").join(F.broadcast(start), "time_ms")
     nodes = _at_most(at_start.select("node").distinct(), settings)

@@ -1,4 +1,4 @@
-"""The methods there are and what each needs. No Spark here."""
+"""Lists the methods and the settings of each. No Spark here."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class Method:
     name: str
     summary: str
     defaults: Mapping[str, int | str | None]
-    """The settings that mean something, with their defaults; None must be given, except for
-    `nodes` where a sample's size comes of itself: there 0 is all of them."""
+    """The settings of the method with their defaults. None must be given, except for `nodes` where
+    the method itself gives a size: there 0 means all."""
 
 
 _ALL = (
@@ -25,7 +25,7 @@ _ALL = (
     ),
     Method(
         "seed-universe",
-        "who subscribes to one of some random topics, and their favourites (Rappel 6.1.2)",
+        "subscribers of some random topics, and their favourites (Rappel 6.1.2)",
         # Rappel's experiment on interest locality: 250 feeds, 100 publishers, 5582 nodes.
         {"nodes": 0, "seeds": 250, "topics": 100},
     ),
@@ -50,18 +50,18 @@ ALONG = ("followed", "followers", "both")
 class SampleSettings:
     method: str
     nodes: int = 0
-    """How many; 0 is as many as there are."""
+    """Number of nodes; 0 means all there are."""
     seeds: int = 0
     topics: int = 0
     along: str = "followed"
-    """The way a search goes: to those a node follows (Vitis), to its followers, or both."""
+    """Where a search goes: to the nodes that a node follows (Vitis), to its followers, or both."""
     seed: int = 0
 
 
 def build_settings(name: str, seed: int, given: Mapping[str, int | str | None]) -> SampleSettings:
-    """What was given, checked; None is not given."""
+    """Return the settings that were given, checked. A setting that is None was not given."""
     if name not in METHODS:
-        raise UsageError(f"there is no method '{name}': {nearest(name, METHODS)}")
+        raise UsageError(f"unknown method '{name}': {nearest(name, METHODS)}")
     defaults = METHODS[name].defaults
     values: dict[str, int | str | None] = dict(defaults)
     for setting, value in given.items():
@@ -69,7 +69,7 @@ def build_settings(name: str, seed: int, given: Mapping[str, int | str | None]) 
             continue
         if setting not in defaults:
             users = " and ".join(m.name for m in _ALL if setting in m.defaults)
-            raise UsageError(f"--{setting} means nothing for {name}; it is for {users}")
+            raise UsageError(f"--{setting} has no meaning for {name}; it is for {users}")
         if isinstance(value, int) and value < 1:
             raise UsageError(f"--{setting} should be 1 or more, not {value}")
         values[setting] = value
@@ -77,7 +77,7 @@ def build_settings(name: str, seed: int, given: Mapping[str, int | str | None]) 
         if value is None:
             raise UsageError(f"{name} needs --{setting}")
     if values.get("along", "both") not in ALONG:
-        raise UsageError(f"--along '{values['along']}' is none of {', '.join(ALONG)}")
+        raise UsageError(f"--along '{values['along']}' should be one of {', '.join(ALONG)}")
     settings = SampleSettings(name, seed=seed, **values)  # type: ignore[arg-type]
     if name == "bfs" and settings.seeds > settings.nodes:
         raise UsageError(f"{settings.seeds} seeds are more than the {settings.nodes} nodes wanted")

@@ -1,4 +1,4 @@
-"""One sample from the folder of a dataset to the folder of another."""
+"""Takes a sample, from the folder of a dataset to the folder of a new one."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class SampleReport:
 def check(
     folder: Path, out: Path, settings: SampleSettings, read: Reading = AS_FOUND
 ) -> tuple[str, ...]:
-    """Mistakes that can be found without Spark; gives the tables that will be written. A file
-    stands for a dataset with subscriptions and nothing else."""
+    """Return the tables that will be written. Raises `UsageError` for mistakes that can be found
+    without Spark. A file stands for a dataset with subscriptions only."""
     if not folder.exists():
         raise UsageError(f"{folder}: no such folder or file")
     if folder.is_file():
@@ -69,7 +69,7 @@ def check(
         tables = (*tables, "publications")
     check_output(out, tables)
     if out.resolve() == folder.resolve():
-        raise UsageError(f"{out} is what the sample is taken from; name another folder")
+        raise UsageError(f"--out {out} is what the sample is taken from: choose a different folder")
     return tables
 
 
@@ -81,9 +81,9 @@ def sample(
     topics_are_nodes: bool | None = None,
     read: Reading = AS_FOUND,
 ) -> SampleReport:
-    """Whether topics are nodes is what the dataset says unless the caller does; one that
-    does not say is taken for a social graph, which is what is searched in the papers. Of a
-    file they are, if half of its topics or more are names of nodes."""
+    """Take a sample and write it. Whether topics are nodes is what the caller says, else what the
+    dataset says; a dataset that does not say is taken for a social graph, as searched in the
+    papers. In a file topics are nodes if half of them or more are names of nodes."""
     tables = check(folder, out, settings, read)
     if topics_are_nodes is None and folder.is_dir():
         topics_are_nodes = bool(read_manifest(folder).get("topics_are_nodes", True))
@@ -136,7 +136,7 @@ def sample(
 
 
 def subscriptions_of(spark: SparkSession, file: Path, read: Reading) -> DataFrame:
-    """The rows of a file that can be used, each once."""
+    """Return the rows of a file that can be used, each once."""
     pairs = usable(read_pairs(spark, locate(file, read))).filter(~bad_topic(F.col("topic")))
     return conform(pairs, SUBSCRIPTIONS).distinct()
 
@@ -150,7 +150,8 @@ def are_nodes(subscriptions: DataFrame) -> bool:
 def take(
     subscriptions: DataFrame, settings: SampleSettings, topics_are_nodes: bool
 ) -> tuple[DataFrame | None, DataFrame]:
-    """The sample's nodes, where they are known apart from their subscriptions, and those."""
+    """Return the sample's nodes, if they are known apart from their subscriptions, and its
+    subscriptions."""
     if settings.method == "bfs":
         nodes = breadth_first(subscriptions, settings, topics_are_nodes)
         return nodes, induced(subscriptions, nodes, topics_are_nodes)
@@ -162,7 +163,7 @@ def take(
 
 
 def induced(subscriptions: DataFrame, nodes: DataFrame, topics_are_nodes: bool) -> DataFrame:
-    """All relations among the nodes, and none that leads outside (Vitis IV-E, OMen 6.1)."""
+    """Return all relations among the nodes, and none that leads outside (Vitis IV-E, OMen 6.1)."""
     chosen = nodes.select("node")
     inside = subscriptions.join(chosen, "node", "left_semi")
     if not topics_are_nodes:
@@ -171,13 +172,13 @@ def induced(subscriptions: DataFrame, nodes: DataFrame, topics_are_nodes: bool) 
 
 
 def of_sample(events: DataFrame, nodes: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """Publications by nodes of the sample on topics that somebody in it wants."""
+    """Return the publications by nodes of the sample on topics with a subscriber in it."""
     by_nodes = events.join(nodes.select("node"), "node", "left_semi")
     return by_nodes.join(subscriptions.select("topic").distinct(), "topic", "left_semi")
 
 
 def _flat(rows: DataFrame) -> DataFrame:
-    """The nodes of a table, of which none is further away than another."""
+    """Return the nodes of a table, all with hop 0."""
     return rows.select("node").distinct().withColumn("hop", F.lit(0))
 
 
@@ -185,4 +186,4 @@ def _check_size(settings: SampleSettings, found: int) -> None:
     if not found:
         raise UsageError("the sample has no nodes: take more seeds or topics")
     if settings.method in ("uniform", "machines") and found < settings.nodes:
-        raise UsageError(f"{settings.nodes:,} nodes are wanted and there are {found:,}")
+        raise UsageError(f"{settings.nodes:,} nodes are wanted, but there are only {found:,}")

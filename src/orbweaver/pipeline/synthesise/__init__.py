@@ -1,4 +1,4 @@
-"""Workloads out of the papers' models, as distributed generators.
+"""Makes workloads from the papers' models, as distributed generators.
 
 | model | paper | idea |
 |---|---|---|
@@ -13,8 +13,8 @@ A model is an object without Spark: `draw(rows)` gives the topics of these rows,
 function of the seed and the row numbers alone (`chance`). The `stage` calls it on slices
 of a range of row numbers, so ten million nodes are only a longer range, and no slicing
 changes a row. Two models look global and are not: hierarchical growth falls apart into
-independent nodes in continuous time (`hierarchy`), and where everybody stands on the
-square is hashed, so that each worker can index it by itself (`spatial`).
+independent nodes in continuous time (`hierarchy`), and places on the square are hashed,
+so that each worker can index them by itself (`spatial`).
 
 Where the papers leave something open, `catalog` and the models say what was chosen.
 """

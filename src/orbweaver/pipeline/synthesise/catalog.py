@@ -1,4 +1,4 @@
-"""The models by name, with their papers' settings; a plan is checked before Spark starts."""
+"""Lists the models by name, with their papers' settings. A plan is checked before Spark starts."""
 
 from __future__ import annotations
 
@@ -22,31 +22,32 @@ TOPICS_MAX = 10_000_000
 
 
 class Model(Protocol):
-    """Topics by row, whatever the batch."""
+    """Draws the topics of rows; a row does not depend on the batch."""
 
     def draw(self, rows: Ints) -> Ragged: ...
 
 
 class SynthesisPlan(msgspec.Struct, frozen=True):
-    """All that decides the subscriptions, but the seed. What a model does not use is None."""
+    """Everything that decides the subscriptions, except the seed. A setting is None if the model
+    does not use it."""
 
     model: str
     nodes: int
     topics: int
     subscriptions_per_node: str
-    """Exact or drawn for each node; for spatial and hierarchical, the mean."""
+    """Subscriptions of a node, exact or drawn; for spatial and hierarchical, the mean."""
     categories: int | None = None
-    """b_n, or Vitis' buckets."""
+    """Number of categories, Magnet's b_n, or of Vitis' buckets."""
     categories_per_node: int | None = None
-    """b_p."""
+    """Categories that a node chooses, Magnet's b_p."""
     alpha: float | None = None
-    """Power law inside a category."""
+    """Exponent of the power law inside a category."""
     init_frac: float | None = None
-    """Share of the subscriptions that homes make up."""
+    """Share of the subscriptions that are drawn at first (the homes)."""
     homophily: float | None = None
-    """Magnet's lambda."""
+    """Magnet's lambda: the larger, the closer new topics are to earlier ones."""
     alpha0: float | None = None
-    """Power law of the homes, by rank."""
+    """Exponent of the power law of the homes, by rank."""
 
 
 _SPIDERCAST: dict[str, Any] = {"nodes": 1000, "topics": 100, "subscriptions_per_node": "10"}
@@ -73,7 +74,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "omen-zipf": _OMEN,
     "omen-expo": _OMEN,
 }  # fmt: skip
-"""The settings that a model knows, with the values of its paper."""
+"""The settings of each model, with the values of its paper."""
 
 LAW_OF = {
     "vitis-random": "uniform",
@@ -90,7 +91,7 @@ _RANGES: dict[str, tuple[float, float]] = {
 
 
 def make_plan(model: str, given: dict[str, Any]) -> SynthesisPlan:
-    """The paper's settings, with what is `given` (None means not given) in their place."""
+    """Return a plan with the paper's settings, overridden by `given`. None means not given."""
     name, colon, _ = model.partition(":")
     if name not in DEFAULTS:
         raise UsageError(f"unknown model '{model}': {nearest(name, DEFAULTS)}")
@@ -113,7 +114,7 @@ def make_plan(model: str, given: dict[str, Any]) -> SynthesisPlan:
 
 
 def build(plan: SynthesisPlan, seed: int) -> Model:
-    """The model of a plan; `UsageError` if its settings do not go together."""
+    """Build the model of a plan. Raises `UsageError` if its settings do not fit together."""
     name = plan.model.partition(":")[0]
     if name in ("spatial", "hierarchical"):
         mean = _mean(plan.subscriptions_per_node)

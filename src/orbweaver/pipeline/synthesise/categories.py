@@ -1,4 +1,4 @@
-"""Topics in equal groups, of which a node chooses a few: Vitis IV-A and Magnet 4.2.
+"""Draws topics from a few of many equal groups: Vitis IV-A and Magnet 4.2.
 
 Both go back to Wong et al. In Vitis a node takes the same number of topics, evenly, from
 each of its buckets; in Magnet it takes topics by a power law out of all its categories.
@@ -18,7 +18,7 @@ from orbweaver.workload.popularity import weights
 
 
 class Groups:
-    """Which groups a node chooses: `chosen` of `groups`, uniformly."""
+    """Chooses `chosen` of `groups` groups for each node, uniformly."""
 
     def __init__(self, topics: int, groups: int, chosen: int, seed: int) -> None:
         if chosen > groups:
@@ -34,7 +34,7 @@ class Groups:
         self._seed = seed
 
     def first_topics(self, rows: Ints) -> Ints:
-        """The first topic of each group that a row chose, ascending; shape (rows, chosen)."""
+        """Return the first topic of each group a row chose, ascending; shape (rows, chosen)."""
         state = states(self._seed, "subscriptions", "category", rows)
         drawn = self._groups.draw(state, np.full(len(rows), self.chosen, dtype=np.int64))
         return drawn.items.reshape(len(rows), self.chosen) * self.size
@@ -48,7 +48,7 @@ class Buckets:
         if sizes.fixed is None or sizes.fixed % chosen:
             raise UsageError(
                 f"buckets give each node the same number of topics from each of {chosen}: "
-                f"subscriptions per node '{sizes.text}' should be a multiple of that"
+                f"subscriptions per node '{sizes.text}' should be a multiple of {chosen}"
             )
         self._each = sizes.fixed // chosen
         if self._each > self._groups.size:
@@ -71,8 +71,8 @@ class Buckets:
 class MultiModal:
     """Magnet: S topics from b_p of b_n categories, by a power law inside each.
 
-    The paper goes on "until the average peer has subscribed to a desired number"; here
-    every node has its S (or draws it), all of them different.
+    The paper goes on "until the average peer has subscribed to a desired number". Here every
+    node has exactly S different topics, or draws its own S.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class MultiModal:
         if sizes.high > reach:
             raise UsageError(
                 f"{chosen} of {categories} categories hold {reach} topics, "
-                f"fewer than the {sizes.high} that a node wants"
+                f"fewer than the {sizes.high} that a node subscribes to"
             )
         inside = np.maximum(weights(f"zipf:{alpha:g}", self._groups.size), 1e-305)
         self._inside = Distinct(np.tile(inside, chosen))

@@ -1,8 +1,8 @@
-"""Chance as a function: every draw is a hash of (seed, table, column, row, number).
+"""Draws random numbers as a function: a hash of (seed, table, column, row, number).
 
-Nothing has a state that moves on, so a row is the same whichever task makes it, in
-whatever batch, and however many rows come before it. The mixer is that of SplitMix64
-(Steele, Lea & Flood 2014), which NumPy applies to a whole batch at once.
+No generator has a state that moves on, so a row is the same in any task and any batch, however many
+rows come before it. The mixer is that of SplitMix64 (Steele, Lea & Flood 2014), which NumPy applies
+to a whole batch at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SPLIT = np.uint64(0xAEF17502108EF2D9)
 
 
 def mix(words: Words) -> Words:
-    """SplitMix64's finaliser: a bijection in which every bit depends on every other."""
+    """Apply SplitMix64's finaliser: a bijection in which every bit depends on every other."""
     z = words ^ (words >> np.uint64(30))
     z *= np.uint64(0xBF58476D1CE4E5B9)
     z ^= z >> np.uint64(27)
@@ -34,38 +34,38 @@ def mix(words: Words) -> Words:
 
 
 def states(seed: int, table: str, column: str, rows: NDArray[Any]) -> Words:
-    """A generator for each row of a column, to be given to the functions below."""
+    """Return a generator for each row of a column, to be given to the functions below."""
     key = np.uint64(derive(seed, table, column))
     return mix(mix(rows.astype(np.uint64) * _ROW + key) + _GAMMA)
 
 
 def split(state: Words, count: int) -> Words:
-    """`count` independent generators out of each one; shape (rows, count)."""
+    """Return `count` independent generators from each generator; shape (rows, count)."""
     numbers = np.arange(1, count + 1, dtype=np.uint64)
     return mix(state[:, None] ^ mix(numbers * _SPLIT)[None, :])
 
 
 def uniforms(state: Words, count: int, first: int = 0) -> Floats:
-    """Draws first, first + 1, ... of each generator, in [0, 1); shape (rows, count)."""
+    """Return draws first, first + 1, ... of each generator, in [0, 1); shape (rows, count)."""
     numbers = np.arange(first + 1, first + count + 1, dtype=np.uint64)
     return unit(mix(state[:, None] + (numbers * _GAMMA)[None, :]))
 
 
 def unit(words: Words) -> Floats:
-    """The upper 53 bits as a number in [0, 1)."""
+    """Return the upper 53 bits as a number in [0, 1)."""
     return np.asarray((words >> np.uint64(11)) * 2.0**-53, dtype=np.float64)
 
 
 def exponentials(state: Words, count: int, first: int = 0) -> Floats:
-    """Draws of mean 1."""
+    """Return exponential draws of mean 1."""
     return -np.log1p(-uniforms(state, count, first))
 
 
 def permute(seed: int, column: str, size: int, numbers: NDArray[Any]) -> Ints:
-    """A shuffle of 0..size-1, looked up number by number and never written down.
+    """Shuffle 0..size-1, looked up number by number and never stored.
 
-    Four rounds of a Feistel network permute the next even number of bits; what falls
-    outside is sent through again until it is inside.
+    Four rounds of a Feistel network permute the next even number of bits. A result outside the
+    range is permuted again until it is inside.
     """
     half = max(1, ((size - 1).bit_length() + 1) // 2)
     shift, low = np.uint64(half), np.uint64((1 << half) - 1)

@@ -1,8 +1,8 @@
-"""Different items by weight, for a whole batch of rows at once.
+"""Draws different items by weight, for a whole batch of rows at once.
 
-Drawing again until there are enough different items is quick for few of many. When a row
-wants so many that it would draw most of them over and over, exponential clocks give the
-same distribution: the items whose clocks, running at their weights, ring first.
+Drawing again until there are enough different items is quick for a few of many. For a row with so
+many items that most of them would be drawn repeatedly, exponential clocks give the same
+distribution: the items with clocks that ring first, each running at its weight.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from orbweaver.pipeline.synthesise.chance import Floats, Ints, Words, exponentials, uniforms
 
 CELLS_MAX = 1 << 21
-"""Draws held at once: 16 MB for each array, near the caches and far from the limits."""
+"""Most draws held at once: 16 MB for each array, near the caches and far from the limits."""
 
 
 class Ragged(NamedTuple):
@@ -24,7 +24,7 @@ class Ragged(NamedTuple):
 
     counts: Ints
     items: Ints
-    """Ascending within each row."""
+    """The items, ascending within each row."""
 
     def rows(self) -> list[list[int]]:
         return [part.tolist() for part in np.split(self.items, np.cumsum(self.counts)[:-1])]
@@ -43,7 +43,8 @@ class Distinct:
         self._few = int(np.sum(-np.expm1(np.log1p(-np.minimum(share, 1 - 1e-16)) * len(share) / 4)))
 
     def draw(self, state: Words, sizes: Ints) -> Ragged:
-        """Row i gets sizes[i] items from the generator state[i], whatever its neighbours."""
+        """Draw sizes[i] items for row i from the generator state[i], independently of other
+        rows."""
         counts = sizes.astype(np.int64)
         ends = np.cumsum(counts)
         items = np.empty(int(counts.sum()), dtype=np.int64)
@@ -56,7 +57,7 @@ class Distinct:
         return Ragged(counts, items)
 
     def _draw_groups(self, state: Words, sizes: Ints) -> Iterator[tuple[Ints, Ints]]:
-        """Rows of about the same size together, so that a matrix has little padding."""
+        """Draw rows of about the same size together, so that a matrix has little padding."""
         octave = np.where(sizes > self._few, -1, np.log2(np.maximum(sizes, 1)).astype(np.int64))
         for group in np.unique(octave):
             rows = np.flatnonzero(octave == group)
@@ -95,7 +96,7 @@ class Distinct:
     def _first_distinct(
         self, state: Words, sizes: Ints, draws: int
     ) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], Ints]:
-        """Which rows have enough, and the items of those."""
+        """Return which rows have enough items, and the items of these rows."""
         drawn = np.searchsorted(self._cumulative, uniforms(state, draws), side="right")
         coded = np.sort(drawn * draws + np.arange(draws), axis=1)
         item, when = np.divmod(coded, draws)

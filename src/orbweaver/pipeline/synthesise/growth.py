@@ -1,4 +1,4 @@
-"""The growth of Magnet's hierarchical interests in continuous time (see `hierarchy`)."""
+"""Grows Magnet's hierarchical interests in continuous time (see `hierarchy`)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _STEP_4 = np.uint64(4 * 0x9E3779B97F4A7C15 % 2**64)
 
 
 class Growth:
-    """Nodes and their topics, in time.
+    """Holds nodes and their topics at a moment in time.
 
-    Most attempts go to the sibling leaf, and most find it taken. Those are not made: a
-    subscription fires at its whole rate only while its sibling is free ("lonely"), and
-    afterwards at the rate of its farther attempts. The process is the same.
+    Most attempts go to the sibling leaf, and most find it taken. These attempts are not made: a
+    subscription fires at its whole rate only while its sibling is free ("lonely"), and afterwards
+    at the rate of its farther attempts. The process is the same.
     """
 
     def __init__(self, homes: Ragged, state: Words, topics: int, distances: Floats) -> None:
@@ -36,7 +36,7 @@ class Growth:
         self._next = exponentials(state, 1)[:, 0] / self._rates(np.arange(len(state)))
 
     def advance(self, until: float) -> list[Floats]:
-        """Let all subscriptions fire up to a moment; when new ones were made."""
+        """Let all subscriptions fire until a moment; return when new subscriptions were made."""
         births = []
         active = np.flatnonzero(self._next <= until)
         while len(active):
@@ -49,7 +49,7 @@ class Growth:
         return np.asarray(rates)
 
     def _fire(self, nodes: Ints) -> Floats:
-        """One attempt of each of these nodes, and the time of the next."""
+        """Make one attempt for each of the nodes, and draw the time of the next."""
         self._attempts[nodes] += np.uint64(1)
         # Attempt k has the draws 4k to 4k + 3: a generator that is 4k steps further on.
         chance = uniforms(self._state[nodes] + self._attempts[nodes] * _STEP_4, 4)
@@ -62,7 +62,7 @@ class Growth:
         return born
 
     def _siblings(self, nodes: Ints, chance: Floats) -> NDArray[np.int32]:
-        """The siblings of lonely topics, any one of each node."""
+        """Return the sibling of a random lonely topic of each node."""
         order = np.cumsum(self._lonely[nodes], axis=1, dtype=np.int32)
         wanted = (chance * self._singles[nodes]).astype(np.int32)
         places = (order <= wanted[:, None]).sum(axis=1)
@@ -70,7 +70,8 @@ class Growth:
         return found
 
     def _farther(self, nodes: Ints, chance: Floats) -> Ints:
-        """Topics at distance 2 or more from any one of each node; -1 where there is none."""
+        """Return a topic at distance 2 or more from a random topic of each node; -1 if there is
+        none."""
         old = self._topics[nodes, (chance[:, 1] * self.sizes[nodes]).astype(np.int64)]
         # One number serves for the height and for the leaf: what is left of it, after it
         # has chosen an interval, is evenly spread over that.
@@ -85,7 +86,7 @@ class Growth:
         return found
 
     def _add(self, nodes: Ints, new: NDArray[np.int32]) -> Ints:
-        """Which of the nodes have got a topic that they had not."""
+        """Add topics and return which of the nodes did not have theirs yet."""
         mine = self._topics[nodes, : int(self.sizes[nodes].max())]
         grown = np.flatnonzero(~(mine == new[:, None]).any(axis=1) & (new >= 0))
         node, topic, at = nodes[grown], new[grown], self.sizes[nodes[grown]]
@@ -103,7 +104,7 @@ class Growth:
         return grown
 
     def sorted_topics(self) -> Ints:
-        """All topics, node by node, ascending."""
+        """Return all topics, node by node, ascending."""
         ordered = np.where(self._topics < 0, self._limit, self._topics).astype(np.int64)
         ordered.sort(axis=1)
         found: Ints = ordered[ordered < self._limit]

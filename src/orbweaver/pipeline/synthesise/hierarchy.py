@@ -1,4 +1,4 @@
-"""Magnet 4.4: preferential attachment among topics that are the leaves of a binary tree.
+"""Draws topics as Magnet 4.4 does: preferential attachment among the leaves of a binary tree.
 
 The paper repeats: pick a topic t by popularity and one of its subscribers p, which is to
 pick any subscription evenly; then p subscribes to a topic at tree distance l from t,
@@ -34,9 +34,9 @@ from orbweaver.pipeline.synthesise.growth import Growth
 from orbweaver.workload.popularity import weights
 
 PILOT = 1 << 14
-"""As many nodes as in the paper; the standard error of their mean size is below 1 %."""
+"""Number of pilot nodes, as many as in the paper; their mean size has an error below 1 %."""
 BATCH = 1 << 12
-"""Nodes that grow together; their topics then fit a processor's cache."""
+"""Number of nodes that grow together; their topics then fit a processor's cache."""
 
 
 class Hierarchy:
@@ -47,7 +47,9 @@ class Hierarchy:
         if topics < 2:
             raise UsageError("a hierarchy needs at least 2 topics")
         if mean > topics / 4:
-            raise UsageError(f"{mean:g} topics for each node are too many of {topics} to grow to")
+            raise UsageError(
+                f"{mean:g} topics for each node are too many to grow to out of {topics}"
+            )
         self._topics = topics
         self._seed = seed
         self._homes = Distinct(np.maximum(weights(f"zipf:{alpha0:g}", topics), 1e-305))
@@ -90,7 +92,7 @@ class Hierarchy:
 
 
 def _poisson(mean: float) -> Floats:
-    """The distribution function at 0, 1, 2, ... up to where it cannot be told from 1."""
+    """Return the distribution function at 0, 1, 2, ... up to where it cannot be told from 1."""
     last = int(mean + 12 * math.sqrt(mean) + 20)
     logs = [k * math.log(mean) - mean - math.lgamma(k + 1) if mean else 0.0 for k in range(last)]
     shares = np.exp(logs) if mean else np.ones(1)

@@ -1,4 +1,4 @@
-"""One synthesis, from a recipe to a folder of tables."""
+"""Runs a synthesis, from a recipe to a folder of tables."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ TABLES = ("subscriptions", "rates", "churn")
 
 
 class Recipe(msgspec.Struct, frozen=True):
-    """All that decides the tables; it is kept with them, in `dataset.json`."""
+    """Everything that decides the tables; it is stored with them, in `dataset.json`."""
 
     plan: SynthesisPlan
     seed: int = 0
     rates: str = "uniform"
     churn: str | None = None
     duration_s: float = 1000.0
-    """Of churn."""
+    """Duration of the churn, in seconds."""
 
 
 class SynthesisJob(NamedTuple):
@@ -44,7 +44,7 @@ class SynthesisJob(NamedTuple):
 
 
 def prepare(recipe: Recipe, out: Path) -> SynthesisJob:
-    """All that can be wrong is found out here, before Spark starts."""
+    """Prepare the job. Raises `UsageError` for every mistake before Spark starts."""
     plan, seed = recipe.plan, recipe.seed
     check_output(out, TABLES)
     rates = Rates(recipe.rates, plan.topics, seed)
@@ -53,7 +53,7 @@ def prepare(recipe: Recipe, out: Path) -> SynthesisJob:
 
 
 def run(spark: SparkSession, job: SynthesisJob) -> dict[str, Any]:
-    """Write the tables; what they are, as it is in `dataset.json`."""
+    """Write the tables and return their description, as in `dataset.json`."""
     plan = job.recipe.plan
     tables = {
         "subscriptions": stage.subscriptions(spark, plan.nodes, job.model),

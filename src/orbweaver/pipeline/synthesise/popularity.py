@@ -1,4 +1,4 @@
-"""S topics by popularity: SpiderCast 3.1, Vitis' random pattern, OMen 6.1."""
+"""Draws S topics by popularity: SpiderCast 3.1, Vitis' random pattern, OMen 6.1."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Popularity:
             raise UsageError(
                 f"a node cannot subscribe to {sizes.high} different topics out of {topics}"
             )
-        # A topic whose weight is no more than zero still has a clock: the last to ring.
+        # A topic with a weight of zero still has a clock: the last to ring.
         self._topics = Distinct(np.maximum(weights(law, topics), 1e-305))
         self._sizes = sizes
         self._seed = seed

@@ -1,4 +1,4 @@
-"""How many topics a node subscribes to: S, MIN:MAX, or powerlaw:MIN:MAX[:A]."""
+"""Draws how many topics a node subscribes to: S, MIN:MAX, or powerlaw:MIN:MAX[:A]."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from orbweaver.pipeline.synthesise.chance import Floats, Ints
 
 FORMS = "S, MIN:MAX or powerlaw:MIN:MAX:A"
 EXPONENT = 2.0
-"""OMen 6.1 says that sizes in [10, 90] follow a power law, and not which."""
+"""Default exponent. OMen 6.1 says that sizes in [10, 90] follow a power law, but not which."""
 
 
 class Sizes:
-    """P(S = s) is proportional to s^-A on MIN..MAX; A = 0 is SpiderCast's even draw."""
+    """Draws sizes with P(S = s) proportional to s^-A on MIN..MAX; A = 0 is SpiderCast's uniform
+    draw."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -41,7 +42,7 @@ class Sizes:
         return self.low if self.low == self.high else None
 
     def of(self, chance: Floats) -> Ints:
-        """Sizes for numbers in [0, 1)."""
+        """Return sizes for numbers in [0, 1)."""
         return self.low + np.searchsorted(self._cumulative, chance, side="right").astype(np.int64)
 
 

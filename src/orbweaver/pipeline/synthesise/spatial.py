@@ -1,11 +1,10 @@
-"""Magnet 4.3: users on a unit square, each with a topic of its own, want what is near.
+"""Draws topics as Magnet 4.3 does: users on a unit square want the topics nearby.
 
-User i publishes on topic i and subscribes to the topics of all users within radius r,
-its own included. r is the one at which the mean is t, with what the border of the square
-takes away put into the sum.
+User i publishes on topic i and subscribes to the topics of all users within radius r, its own
+included. r is the radius at which the mean is t, with a correction for the border of the square.
 
-A user's place is a hash of its number, so every worker finds out for itself who stands
-in which cell of a grid: about 5 bytes of memory and 0.3 us for each user, once.
+A user's place is a hash of its number, so every worker finds out by itself which users are in which
+cell of a grid: about 5 bytes of memory and 0.3 us for each user, once.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Spatial:
 
 
 def radius(nodes: int, mean: float) -> float:
-    """r with (nodes - 1) P(distance <= r) + 1 = mean."""
+    """Return r with (nodes - 1) P(distance <= r) + 1 = mean."""
     if nodes == 1:
         return 0.0
     wanted = (mean - 1) / (nodes - 1)
@@ -55,7 +54,7 @@ def radius(nodes: int, mean: float) -> float:
 
 
 def within(r: float) -> float:
-    """Probability that two points of the unit square are at most r apart."""
+    """Return the probability that two points of the unit square are at most r apart."""
     if r <= 1:
         return math.pi * r * r - 8 / 3 * r**3 + r**4 / 2
     if r >= math.sqrt(2):
@@ -68,12 +67,12 @@ def within(r: float) -> float:
 
 
 def places(seed: int, rows: Ints) -> Floats:
-    """x and y of each row."""
+    """Return x and y of each row."""
     return uniforms(states(seed, "subscriptions", "place", rows), 2)
 
 
 class Grid:
-    """Square cells at least r wide, and the users in the order of their cells."""
+    """A grid has square cells at least r wide, and the users in the order of their cells."""
 
     def __init__(self, nodes: int, r: float, seed: int) -> None:
         # Cells narrower than the users are dense would only cost memory.
@@ -94,7 +93,7 @@ class Grid:
         return found[:, 0], found[:, 1]
 
     def near(self, rows: Ints) -> Ragged:
-        """Everybody within r of each row."""
+        """Return all users within r of each row."""
         here = places(self._seed, rows)
         column, line = self._cell(here)
         left = np.maximum(column - 1, 0)
@@ -119,5 +118,5 @@ class Grid:
 
 @lru_cache(maxsize=1)
 def _grid(nodes: int, r: float, seed: int) -> Grid:
-    """One for a worker, however many batches it is given."""
+    """Return the grid of this worker, made once for all its batches."""
     return Grid(nodes, r, seed)

@@ -1,8 +1,8 @@
-"""The stage: models to tables.
+"""Turns models into tables.
 
-`spark.range` hands out row numbers; a task turns its share, batch by batch, into Arrow
-tables. Nothing is shuffled, nothing comes to the driver, and rows are written in their
-order, so the same plan and seed give the same tables on any number of cores.
+`spark.range` hands out row numbers; a task turns its share, batch by batch, into Arrow tables.
+Nothing is shuffled, nothing comes to the driver, and rows are written in their order, so the same
+plan and seed give the same tables on any number of cores.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from orbweaver.pipeline.synthesise.traffic import OnOff, Rates
 
 ROWS_PER_TASK = 20_000
 TASKS_MAX = 400
-"""Enough to keep a cluster busy, few enough for files of some megabytes."""
+"""Most tasks: enough to keep a cluster busy, few enough for files of some megabytes."""
 
 Batches = Iterator[pa.RecordBatch]
 

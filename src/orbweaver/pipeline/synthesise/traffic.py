@@ -1,4 +1,4 @@
-"""Rates of topics and churn of nodes, as functions of the row."""
+"""Draws rates of topics and churn of nodes, as functions of the row."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ RATES = {"uniform": "every topic alike", "powerlaw:A": "proportional to 1/rank^A
 
 
 class Rates:
-    """Events on a topic, the busiest having 1 (Vitis IV-D: A from 0.3 to 3; Magnet: 0.75).
+    """Draws the rates of topics; the busiest topic has 1 (Vitis IV-D: A from 0.3 to 3; Magnet:
+    0.75).
 
-    Neither paper says which topic has which rank; here that has nothing to do with the
-    topics' popularity.
+    Neither paper says which topic has which rank; here the rank is independent of the topic's
+    popularity.
     """
 
     def __init__(self, text: str, topics: int, seed: int) -> None:
@@ -33,7 +34,7 @@ class Rates:
 
 
 class OnOff(msgspec.Struct, frozen=True):
-    """Up for Exp(on), down for Exp(off), and so on (SpiderCast 3.8: off = on / 4).
+    """Draws sessions: up for Exp(on), down for Exp(off), and so on (SpiderCast 3.8: off = on / 4).
 
     As in `workload.churn`, every node is up at 0 and times are whole, at least 1 ms.
     """
@@ -44,8 +45,8 @@ class OnOff(msgspec.Struct, frozen=True):
     seed: int
 
     def changes(self, rows: Ints) -> tuple[Ints, Ints, Ints]:
-        """For every change before the end: place in `rows`, time, and 1 for a leave, 0 for
-        a join; in the order of rows, then times."""
+        """Return every change before the end: place in `rows`, time, and 1 for a leave, 0 for a
+        join; in the order of rows, then times."""
         state = states(self.seed, "churn", "time", rows)
         where, when, leaves = [], [], []
         active, now = np.arange(len(rows)), np.zeros(len(rows), dtype=np.int64)
@@ -68,7 +69,7 @@ class OnOff(msgspec.Struct, frozen=True):
 
 
 def parse_churn(text: str, duration_s: float, seed: int) -> OnOff:
-    """exponential:ON:OFF, in mean seconds, as `orbweaver simulate` takes it."""
+    """Parse exponential:ON:OFF, in mean seconds, as `orbweaver simulate` takes it."""
     name, _, rest = text.partition(":")
     parts = rest.split(":")
     if name != "exponential" or len(parts) != 2:
@@ -79,5 +80,7 @@ def parse_churn(text: str, duration_s: float, seed: int) -> OnOff:
     if not 0 < duration_s <= 1e9:
         raise UsageError(f"--duration {duration_s:g} should be from 0 to 1e9 seconds")
     if duration_s / min(on, off) > 1e6:
-        raise UsageError(f"churn '{text}' would change every node over a million times")
+        raise UsageError(
+            f"churn '{text}' changes every node over a million times: take longer sessions"
+        )
     return OnOff(on * 1000, off * 1000, round(duration_s * 1000), seed)
