@@ -31,8 +31,8 @@ def test_table_and_page(tmp_path: Path) -> None:
         assert name in run.stdout
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.count("<figure>") >= 10
-    assert "Nodes come and go" in page
-    assert "Every event owed arrived, with churn: " in page
+    assert "With churn: nodes come and go" in page
+    assert "Every expected delivery happened with churn: " in page
     assert not re.search(r"(src|href)=\"(?!data:)", page), "the page must be self-contained"
     assert sorted(f.name for f in tmp_path.iterdir()) == ["out", "page.html"]
 

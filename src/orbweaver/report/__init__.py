@@ -1,1 +1,1 @@
-"""Results to pages that people look at."""
+"""Writes results as HTML and Markdown pages."""

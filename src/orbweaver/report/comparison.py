@@ -1,4 +1,4 @@
-"""The page of `orbweaver compare`: overlays side by side."""
+"""Writes the page of `orbweaver compare`: overlays side by side."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COLUMNS = {
     "control_messages_per_join": ("msgs/join", 1),
     "control_bytes_per_node_second": ("control B/s", 0),
 }
-"""Metric -> column title and digits, for terminal and page alike."""
+"""Metric -> column title and number of digits, for terminal and page."""
 
 ByOverlay = Mapping[str, Sequence[Result]]
 
@@ -38,7 +38,7 @@ def averages(results: Sequence[Result], metric: str) -> list[float]:
 
 
 def table_rows(by_overlay: ByOverlay) -> list[list[str]]:
-    """Means over the seeds, one row for each overlay."""
+    """Return the means over seeds, one row for each overlay."""
     rows = []
     for overlay, results in by_overlay.items():
         row = [overlay]
@@ -52,7 +52,8 @@ def table_rows(by_overlay: ByOverlay) -> list[list[str]]:
 def write_page(
     path: Path, workload: str, command: str, calm: ByOverlay, churned: ByOverlay | None = None
 ) -> None:
-    """`churned` has the same overlays on the same workload, with nodes coming and going."""
+    """Write the page. `churned` has the same overlays on the same workload, with nodes that come
+    and go."""
     seeds = len(next(iter(calm.values())))
     page = Page(
         "Orbweaver: overlays compared",
@@ -64,27 +65,27 @@ def write_page(
     for line in settings(calm):
         page.text(line)
     titles = ["overlay", *(title for title, _ in COLUMNS.values())]
-    page.heading("Nobody comes or goes" if churned else "In numbers")
+    page.heading("Without churn" if churned else "In numbers")
     page.table(titles, table_rows(calm))
     page.text(
-        "A topic with more than one component is partitioned: events cannot reach all its "
-        "subscribers through subscribers alone, and unless relays help, the hit ratio shows it. "
-        "Overhead is the share of uninteresting events among those that a node gets. Steady "
-        "counts duplicates of the last event on each topic, when the trees have been found."
+        "A topic with more than one component is partitioned: its events cannot reach all its "
+        "subscribers through subscribers alone. Unless relays help, the hit ratio is then below 1. "
+        "Overhead is the share of received events on topics to which the node does not subscribe. "
+        "Steady counts duplicates of the last event on each topic, when trees have formed."
     )
     page.plots(_comparison_plots(calm))
     if churned:
-        page.heading("Nodes come and go")
+        page.heading("With churn: nodes come and go")
         page.table(titles, table_rows(churned))
         page.plots(_churn_plots(calm, churned))
     page.plots([woven()])
-    page.heading("Again")
+    page.heading("How to make this page again")
     page.command(command)
     page.write(path, f"orbweaver {__version__}")
 
 
 def settings(runs: ByOverlay) -> list[str]:
-    """What differs from the overlays' defaults, and who had an oracle."""
+    """Return sentences about settings that are not defaults, and overlays that use an oracle."""
     firsts = [results[0] for results in runs.values()]
     told = [
         f"{first.overlay} {', '.join(f'{name}={value}' for name, value in first.params.items())}"
@@ -96,7 +97,7 @@ def settings(runs: ByOverlay) -> list[str]:
 
 
 def findings(calm: ByOverlay, churned: ByOverlay | None) -> list[str]:
-    """What the numbers say, in words."""
+    """Return what the numbers say, in sentences."""
     lines = []
     for metric, what, digits in (
         ("degree_mean", "Fewest links for each node", 1),
@@ -114,17 +115,17 @@ def findings(calm: ByOverlay, churned: ByOverlay | None) -> list[str]:
         if runs:
             hits = _means(runs, "hit_ratio")
             if not hits:
-                lines.append(f"Nothing was published, {when}.")
+                lines.append(f"No event was published {when}.")
                 continue
             whole = [name for name, ratio in hits.items() if ratio == 1]
             lost = [f"{name} {100 * (1 - r):.2g} %" for name, r in hits.items() if r < 1]
-            line = f"Every event owed arrived, {when}: {', '.join(whole) or 'nowhere'}."
+            line = f"Every expected delivery happened {when}: {', '.join(whole) or 'no overlay'}."
             lines.append(line + (f" Lost: {', '.join(lost)}." if lost else ""))
     return lines
 
 
 def _means(runs: ByOverlay, metric: str) -> dict[str, float]:
-    """Where there is anything to average."""
+    """Return the mean of each overlay that has values of the metric."""
     found = {overlay: averages(results, metric) for overlay, results in runs.items()}
     return {overlay: mean(values) for overlay, values in found.items() if values}
 
@@ -135,7 +136,7 @@ def _spreads(runs: ByOverlay, metric: str) -> dict[str, float]:
 
 
 def _trade_off(calm: ByOverlay, churned: ByOverlay | None) -> tuple[str, str]:
-    """What an overlay costs in links, in traffic nobody wants, and in time."""
+    """Plot what an overlay costs: links, traffic on topics of no interest, and delay."""
 
     def points(runs: ByOverlay) -> dict[str, tuple[float, float, float]]:
         degree, overhead, delay = (
@@ -149,7 +150,7 @@ def _trade_off(calm: ByOverlay, churned: ByOverlay | None) -> tuple[str, str]:
         points(churned) if churned else None,
     )  # fmt: skip
     caption = "The trade-off: links, uninteresting traffic and delay. Low and left is better"
-    return picture, caption + ("; rings are with churn" if churned else "")
+    return picture, caption + ("; rings show runs with churn" if churned else "")
 
 
 def _churn_plots(calm: ByOverlay, churned: ByOverlay) -> list[tuple[str, str]]:
@@ -160,7 +161,7 @@ def _churn_plots(calm: ByOverlay, churned: ByOverlay) -> list[tuple[str, str]]:
         return plots.bars(after, label, spread, before, "without churn")
 
     return [
-        (both("hit_ratio", "hit ratio"), "Deliveries that happened, of those owed"),
+        (both("hit_ratio", "hit ratio"), "Share of expected deliveries that happened"),
         (both("delay_hops_mean", "hops"), "Delay in hops"),
         (both("traffic_overhead", "share of traffic"), "Traffic of no interest"),
         (both("control_messages_per_join", "messages"), "Messages that build links, for each "
@@ -181,11 +182,11 @@ def _comparison_plots(by_overlay: ByOverlay) -> list[tuple[str, str]]:
         (
             plots.bars(means("components"), "components over all topics", spreads("components"),
                        means("topics"), "number of topics"),
-            "Topic connectivity: as many components as topics is the best there is",
+            "Topic connectivity: at best there are as many components as topics",
         ),
         (
             plots.bars(means("hit_ratio"), "hit ratio", spreads("hit_ratio")),
-            "Deliveries that happened, of those owed",
+            "Share of expected deliveries that happened",
         ),
         (
             plots.bars(means("delay_hops_mean"), "hops", spreads("delay_hops_mean"),
@@ -200,7 +201,7 @@ def _comparison_plots(by_overlay: ByOverlay) -> list[tuple[str, str]]:
 
 
 def woven() -> tuple[str, str]:
-    """A small overlay to look at."""
+    """Draw a small overlay, simulated for the page."""
     scenario = Scenario(
         overlay="spidercast",
         workload=WorkloadSpec(nodes=90, topics=20, subscriptions_per_node="4"),
@@ -211,6 +212,6 @@ def woven() -> tuple[str, str]:
     topic = sorted(overlay.on_topic().items(), key=lambda item: -len(item[1]))[2][0]
     return (
         plots.web(overlay, topic),
-        "A woven overlay: 90 nodes, 20 topics, 4 for each node. In colour, the nodes of one "
-        "topic and the links among them, over which its events go",
+        "A small overlay: 90 nodes, 20 topics, 4 subscriptions for each node. In colour: the nodes "
+        "of one topic and the links between them, over which its events travel",
     )

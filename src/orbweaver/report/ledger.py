@@ -1,4 +1,4 @@
-"""The page of a study: every claim with both numbers, then the figures and all settings."""
+"""Writes the page of a study: every claim with both numbers, then figures and all settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DELIVERY = {
     "delay_ms_mean": ("ms", 0),
     "delay_ms_max": ("most ms", 0),
 }
-"""Of a table of settings, how events arrived: metric -> title and digits."""
+"""Columns of a table of settings about delivery: metric -> title and number of digits."""
 
 TRAFFIC = {
     "traffic_overhead": ("overhead", 3),
@@ -33,11 +33,11 @@ TRAFFIC = {
     "control_messages_per_join": ("msgs/join", 1),
     "control_bytes_per_node_second": ("control B/s", 0),
 } | {f"{purpose}_messages": (f"{purpose} messages", 0) for purpose in PURPOSES}
-"""Of a table of settings, what was sent: metric -> title and digits."""
+"""Columns of a table of settings about traffic: metric -> title and number of digits."""
 
 
 def ledger_rows(ledger: Ledger) -> tuple[list[str], list[list[str]]]:
-    """Column titles and rows, as text."""
+    """Return column titles and rows, as text."""
     columns = ["claim", "what", "paper", "ours", "verdict", "note"]
     rows = [
         [
@@ -57,7 +57,7 @@ def ledger_rows(ledger: Ledger) -> tuple[list[str], list[list[str]]]:
 
 
 def figures(judged: Judged) -> dict[Figure, str]:
-    """A picture of each figure that has all its series."""
+    """Return a picture of each figure that has all its series."""
     series = judged.series
     drawn = ((figure, figure.labels(series)) for figure in judged.paper.figures)
     return {figure: draw(figure, labels, series) for figure, labels in drawn if labels}
@@ -90,8 +90,8 @@ def settings_rows(
     columns: Mapping[str, tuple[str, int]] = COLUMNS,
     codes: Codes | None = None,
 ) -> tuple[list[str], list[list[str]]]:
-    """Every setting with its means and 95 % intervals over seeds, and the versions of the code
-    that made its runs where there are several."""
+    """Return every setting with its means and 95 % intervals over seeds. If several versions of the
+    code made the runs, each row names them."""
     rows = []
     for one in series.values():
         told = {metric: one.told_each(metric, digits) for metric, (_, digits) in columns.items()}
@@ -104,7 +104,7 @@ def settings_rows(
 
 
 def notes(judged: Judged) -> dict[str, str]:
-    """On what does not reproduce."""
+    """Return the notes on claims that do not reproduce."""
     failing = {verdict.claim for verdict in judged.ledger.counted if not verdict.reproduced}
     return judged.paper.notes_on(judged.ledger.scale, failing)
 
@@ -117,15 +117,16 @@ def write_study(
     code: str,
     topics: Mapping[str, Sequence[tuple[int, int]]] | None = None,
 ) -> None:
-    """`series` are all there are, also those that no claim was judged on. `code` is the version
-    that made the runs; `topics` has, for some settings, (nodes, diameter) of each topic."""
+    """Write the page. `series` are all series, also those that no claim was judged on. `code` is
+    the version that made the runs. `topics` has (nodes, diameter) of each topic, for some
+    settings."""
     page = Page("Orbweaver: runs and what they show", _lead(papers, series))
     for judged in papers:
         ledger = judged.ledger
         page.heading(f"{ledger.title}: its claims, run again")
         page.text(
-            f"Scale: {ledger.scale}, {ledger.scale_meaning}. {ledger.summary} All of them "
-            "again, or one claim:"
+            f"Scale: {ledger.scale}, {ledger.scale_meaning}. {ledger.summary} These "
+            "commands judge all claims again, or one:"
         )
         page.command(ledger.command())
         page.command(ledger.command(ledger.verdicts[0].claim))
@@ -143,12 +144,12 @@ def write_study(
     if oracle := told_oracle(result for one in series.values() for result in one.each()):
         page.text(oracle)
     page.heading("Settings")
-    page.text("Means over seeds, with half the 95 % interval where there are several.")
+    page.text("Means over seeds, with half the 95 % interval if there are several seeds.")
     if papers:
         _settings(page, series, papers[0].paper.columns, papers[0].codes)
     else:
         _settings(page, series, COLUMNS, {})
-    page.heading("Again")
+    page.heading("How to make this page again")
     page.command(command)
     page.write(path, f"orbweaver {__version__}, runs of code {code}")
 
@@ -156,8 +157,8 @@ def write_study(
 def _settings(
     page: Page, series: BySeries, columns: Mapping[str, tuple[str, int]], codes: Codes
 ) -> None:
-    """Add the tables of all settings: the paper's columns, then what these leave out of delivery
-    and traffic, as far as it was measured."""
+    """Add the tables of all settings: the paper's columns, then the measured columns of delivery
+    and traffic that the paper leaves out."""
     page.table(*settings_rows(series, columns, codes))
     for title, others in (("Delivery and delay", DELIVERY), ("Traffic", TRAFFIC)):
         left = {m: c for m, c in others.items() if m not in columns and _measured(series, m)}
@@ -167,8 +168,8 @@ def _settings(
 
 
 def _measured(series: BySeries, metric: str) -> bool:
-    """Return whether every run knows the metric, which those of older code may not, and any run
-    has a value of it."""
+    """Return whether every run knows the metric, which runs of older code may not, and at least one
+    run has a value."""
     results = [result for one in series.values() for result in one.each()]
     return all(metric in r.metrics for r in results) and any(
         r.metrics[metric] is not None for r in results
@@ -185,7 +186,7 @@ def _lead(papers: Sequence[Judged], series: BySeries) -> str:
 
 
 def _overview(series: BySeries) -> list[tuple[str, str]]:
-    """For runs that belong to no paper: the settings beside each other."""
+    """Plot the settings side by side, for runs that belong to no paper."""
 
     def bars(metric: str, label: str) -> str:
         if not _measured(series, metric):
@@ -199,7 +200,7 @@ def _overview(series: BySeries) -> list[tuple[str, str]]:
         (bars("degree_mean", "links of a node"), "Degree, mean over seeds"),
         (bars("components", "components"), "Components over all topics"),
         (bars("diameter_max", "hops"), "Largest topic diameter"),
-        (bars("hit_ratio", "hit ratio"), "Deliveries that happened, of those owed"),
+        (bars("hit_ratio", "hit ratio"), "Share of expected deliveries that happened"),
         (bars("delay_hops_mean", "hops"), "Delay of delivered events in hops"),
         (bars("traffic_overhead", "share of traffic"), "Traffic of no interest"),
         (bars("control_bytes_per_node_second", "bytes per node and second"), "Control traffic"),

@@ -1,4 +1,4 @@
-"""A ledger in a small form, for a repository: a Markdown file, and its pictures beside it."""
+"""Writes a ledger for a repository: a Markdown file, and its pictures beside it."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def _sensitivity(judged: Judged) -> list[str]:
     columns, rows = settings_rows(tried, judged.paper.columns, judged.codes)
     plain = [[row[0].removeprefix("sensitivity "), *row[1:]] for row in rows]
     text = (
-        "One parameter at a time that the paper leaves open, all else as in the base setting. "
-        "Where the last change is as late as the snapshot, the overlay had not settled by then."
+        "Each row changes one parameter that the paper leaves open; the others are as in the base "
+        "setting. If the last change is as late as the snapshot, the overlay had not settled."
     )
     return ["## Sensitivity", text, _table(["parameter", *columns[1:]], plain)]
 

@@ -1,4 +1,4 @@
-"""What `orbweaver measure` wrote, read for a page."""
+"""Reads what `orbweaver measure` wrote, for a page."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from orbweaver.study.claims import gather
 from orbweaver.study.run import Result
 
 SHOWN = 4
-"""Settings whose topics are drawn one by one; more would hide each other."""
+"""Most settings with a plot of their topics; more would hide each other."""
 
 
 class Measured(msgspec.Struct, frozen=True):
     code: str
     """The version of the code that made the runs."""
     store: Path
-    """Where they were measured from."""
+    """The store that the runs were read from."""
     results: list[Result]
     topics: dict[str, list[tuple[int, int]]]
     """Setting -> (nodes, diameter) of each topic at the last snapshot of one run."""

@@ -1,4 +1,4 @@
-"""A sentence for every page on which nodes were told of each other by an oracle."""
+"""Makes the sentence that says which nodes were told of each other by an oracle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from orbweaver.study.run import Result
 
 ORACLES = {"full": "of all nodes", "partial": "of a random share of the nodes"}
-"""Setting of `membership` -> what the oracle tells each node of."""
+"""Setting of `membership` -> which nodes the oracle tells each node of."""
 
 
 def told_oracle(results: Iterable[Result]) -> str:
@@ -24,7 +24,7 @@ def told_oracle(results: Iterable[Result]) -> str:
     if not told:
         return ""
     return (
-        "An oracle told nodes of each other, which costs no traffic and which no network has. "
+        "An oracle told nodes of each other. That costs no traffic, and no real network has one. "
         + "; ".join(told)
         + "."
     )

@@ -1,4 +1,4 @@
-"""A self-contained HTML page: sections of text, tables and pictures, no outside links."""
+"""Writes a self-contained HTML page: sections of text, tables and pictures, no outside links."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ footer { margin-top: 3rem; font-size: .85rem; color: #55626f; }
 
 
 class Page:
-    """Collects sections; `write` puts them into one file."""
+    """A page collects sections; `write` puts them into one file."""
 
     def __init__(self, title: str, lead: str) -> None:
         self._title = title
@@ -45,7 +45,7 @@ class Page:
         self._parts.append(f"<p><code>{escape(text)}</code></p>")
 
     def plots(self, pictures: Iterable[tuple[str, str]]) -> None:
-        """Pairs of (SVG, caption), side by side; without those that show nothing."""
+        """Add pictures with captions, side by side. Empty pictures are left out."""
         figures = [
             f'<figure><img alt="{escape(caption)}" src="data:image/svg+xml;base64,'
             f'{base64.b64encode(svg.encode()).decode()}">'
@@ -58,7 +58,7 @@ class Page:
     def table(
         self, columns: Sequence[str], rows: Iterable[Sequence[str]], text: bool = False
     ) -> None:
-        """Cells are text; verdicts are coloured."""
+        """Add a table. Cells are text; verdicts are coloured."""
         head = "".join(f"<th>{escape(column)}</th>" for column in columns)
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
         kind = ' class="text"' if text else ""

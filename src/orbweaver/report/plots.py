@@ -1,4 +1,4 @@
-"""Plots as SVG text. Matplotlib is imported here only, when a page is made."""
+"""Draws plots as SVG text. Matplotlib is imported only here, when a page is made."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def bars(
     marks: Mapping[str, float] | None = None,
     mark_label: str = "",
 ) -> str:
-    """One bar for each name, with an error bar and a mark above it where given; nothing if there
-    are none."""
+    """Draw a bar for each name, with an error bar and a mark above it if given. Return an empty
+    text if there are none."""
     if not values:
         return ""
 
@@ -114,7 +114,7 @@ def bars(
 
 
 def histograms(counts: Mapping[str, Mapping[int, int]], label: str) -> str:
-    """Share of nodes by value, one line for each name."""
+    """Draw the share of nodes by value, one line for each name."""
 
     def paint(axes: Any) -> None:
         for i, (name, by_value) in enumerate(counts.items()):
@@ -139,7 +139,7 @@ def against_paper(
     label: str,
     x_label: str = "nodes",
 ) -> str:
-    """Curves: ours as lines with their intervals, the paper's numbers as open circles."""
+    """Draw our curves as lines with their intervals, and the paper's numbers as open circles."""
 
     def paint(axes: Any) -> None:
         for i, (name, curve) in enumerate(ours.items()):
@@ -168,7 +168,7 @@ def against_paper(
 
 
 def scatter(points: Mapping[str, Sequence[tuple[float, float]]], x_label: str, label: str) -> str:
-    """A point for each pair, one colour for each name."""
+    """Draw a point for each pair, in one colour for each name."""
 
     def paint(axes: Any) -> None:
         for i, (name, pairs) in enumerate(points.items()):
@@ -190,8 +190,8 @@ def trade_off(
     size_label: str,
     moved: Mapping[str, tuple[float, float, float]] | None = None,
 ) -> str:
-    """A disc for each name: where it stands by two numbers, and by a third how large it is.
-    A thread leads to where it has `moved`, if it is told, and a ring is there."""
+    """Draw a disc for each name: two numbers give its place, a third its size. If `moved` has the
+    name, a line leads to its second place, marked by a ring."""
 
     def paint(axes: Any) -> None:
         largest = max((size for _, _, size in points.values()), default=1) or 1
@@ -215,7 +215,7 @@ def trade_off(
 
 
 def web(overlay: Snapshot, topic: str) -> str:
-    """The overlay as a web: nodes on a circle, links as threads, one topic in colour."""
+    """Draw the overlay as a web: nodes on a circle, links as threads, one topic in colour."""
 
     def paint(axes: Any) -> None:
         nodes = sorted(overlay.links)
@@ -244,7 +244,7 @@ def web(overlay: Snapshot, topic: str) -> str:
 def _thread(
     a: tuple[float, float], b: tuple[float, float]
 ) -> tuple[Sequence[float], Sequence[float]]:
-    """A curve from a to b that bends towards the middle of the circle."""
+    """Return a curve from a to b that bends towards the middle of the circle."""
     ts = [i / 12 for i in range(13)]
     xs = [(1 - t) ** 2 * a[0] + t**2 * b[0] + 0.7 * t * (1 - t) * (a[0] + b[0]) for t in ts]
     ys = [(1 - t) ** 2 * a[1] + t**2 * b[1] + 0.7 * t * (1 - t) * (a[1] + b[1]) for t in ts]
