@@ -51,7 +51,7 @@ def run_case(
     case: Case, overlay: type[Overlay], host: str, settings: dict[str, Any] | None = None,
     seed: int = 1,
 ) -> None:  # fmt: skip
-    """Run one case, or skip it when the overlay does not promise what it is about."""
+    """Run one case, or skip it if the overlay does not promise what the case checks."""
     cluster = make_cluster(overlay, host, settings or {}, seed)
     claim = _NEEDS[case]
     claims: Claims = overlay.claims(cluster.params)
@@ -71,7 +71,7 @@ def run_case(
 def replay_command(
     case: Case, overlay: type[Overlay], host: str, settings: dict[str, Any], seed: int
 ) -> str:
-    """Return a command that runs one case again, where the overlay's module can be imported."""
+    """Return a command that repeats one case, if the overlay's module can be imported."""
     code = (
         f"from orbweaver.testing import cases; from {overlay.__module__} import "
         f"{overlay.__name__}; cases.run_case(cases.{case.__name__}, {overlay.__name__}, "
@@ -81,16 +81,16 @@ def replay_command(
 
 
 def memberships(overlay: type[Overlay], host: str) -> list[dict[str, Any]]:
-    """How nodes can learn of each other on a host, as settings, gossip last. Only the
-    simulator has a directory; elsewhere membership is gossiped. Some overlays know no
-    other."""
+    """Return the ways in which nodes can learn of each other on a host, as settings, gossip last.
+    Only the simulator has a directory; on other hosts membership is gossiped. Some overlays support
+    gossip only."""
     if "membership" not in {param.name for param in describe(overlay.Params)}:
         return [{}]
     return [{"membership": h} for h in (["full", "gossip"] if host == "simulator" else ["gossip"])]
 
 
 def interests(nodes: int = NODES, seed: int = 0) -> dict[int, list[str]]:
-    """Three topics for each node; every topic has subscribers."""
+    """Return three topics for each node; every topic has subscribers."""
     rng = generator("interests", seed)
     return {n: [TOPICS[n % len(TOPICS)], *sample(rng, TOPICS, 3)][:3] for n in range(nodes)}
 
@@ -119,17 +119,17 @@ def publish_round(cluster: Cluster, wanted: dict[int, list[str]], mark: str) -> 
 
 
 def check_got(cluster: Cluster, due: set[tuple[int, Event]]) -> None:
-    """Check that every delivery of these happened."""
+    """Check that every expected delivery happened."""
     _check_none(due - set(cluster.deliveries), "node {node} did not get {event}")
 
 
 def check_got_no_more(cluster: Cluster, due: set[tuple[int, Event]]) -> None:
-    """Check that no delivery but these happened."""
+    """Check that only the expected deliveries happened."""
     _check_none(set(cluster.deliveries) - due, "node {node} got {event}, which is not for it")
 
 
 def _check_none(wrong: Collection[tuple[int, Event]], text: str) -> None:
-    """Fail if there are any of these pairs of a node and an event, and name the first."""
+    """Fail if there are any pairs of a node and an event, and name the first."""
     if wrong:
         node, event = min(wrong, key=lambda pair: (pair[0], pair[1].publisher, pair[1].seq))
         told = text.format(node=node, event=tell_event(event))
@@ -137,7 +137,7 @@ def _check_none(wrong: Collection[tuple[int, Event]], text: str) -> None:
 
 
 def tell_event(event: Event) -> str:
-    """Name an event for a message: who published it, as which of its events, on what."""
+    """Name an event for a message: its publisher, its number at this publisher, and its topic."""
     return (
         f"event {event.seq} of node {event.publisher} on '{event.topic}' "
         f"({bytes(event.payload[:40])!r})"
@@ -145,7 +145,7 @@ def tell_event(event: Event) -> str:
 
 
 def check_promises(cluster: Cluster) -> None:
-    """Check what must hold of every run, whatever happened."""
+    """Check what must hold in every run."""
     twice = [pair for pair, times in Counter(cluster.deliveries).items() if times > 1]
     _check_none(twice, "node {node} got {event} more than once")
     if cluster.overlay.claims(cluster.params).noiseless:
@@ -224,7 +224,7 @@ def who_leaves_is_let_go(cluster: Cluster) -> None:
 
 @case("total_delivery")
 def crashes_heal(cluster: Cluster) -> None:
-    """First faults, then heal, then demand full recovery."""
+    """Inject faults, heal them, then demand full recovery."""
     wanted = started(cluster)
     for node in (1, 6, 11, 12):
         cluster.crash(node)

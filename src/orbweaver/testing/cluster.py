@@ -1,4 +1,4 @@
-"""A handful of nodes under manual control, on any host."""
+"""Controls a handful of nodes by hand, on any host."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from orbweaver.testing.pump import Pump
 from orbweaver.workload.scenario import FaultSpec
 
 SIZE = 64
-"""Nodes that a cluster may have."""
+"""Most nodes of a cluster."""
 
 
 class Cluster(Protocol):
-    """What a case may do, and what it may look at."""
+    """A cluster is what a case may act on and look at."""
 
     overlay: type[Overlay]
     params: Params
@@ -38,7 +38,7 @@ class Cluster(Protocol):
     def unsubscribe(self, node: int, topic: Topic) -> None: ...
     def publish(self, node: int, topic: Topic, payload: bytes = b"") -> Event: ...
     def lose(self, share: float) -> None:
-        """From now on, lose this share of all messages."""
+        """Lose this share of all messages from now on."""
         ...
 
     def hand(self, node: int, sender: int, message: Message) -> None:
@@ -47,12 +47,12 @@ class Cluster(Protocol):
 
     def run(self, seconds: float) -> None: ...
     def up(self) -> dict[int, Collection[Topic]]:
-        """Nodes that are up, with what they are subscribed to or publish on."""
+        """The nodes that are up, with the topics that they subscribe to or publish on."""
         ...
 
     def links(self, node: int) -> list[NodeId]: ...
     def close(self) -> None:
-        """The case is over."""
+        """End the case."""
         ...
 
 
@@ -124,7 +124,7 @@ class SimCluster:
 
 
 class _Watcher(Recorder):
-    """A recorder that also keeps what the cases look at."""
+    """Records what the simulator does, and keeps what the cases look at."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,8 +1,7 @@
-"""A cluster of real nodes: the network host, with sockets of this machine.
+"""Runs a cluster of real nodes: the network host, with sockets of this machine.
 
-All nodes live in one process and on one loop, which runs only while a case says so. Cases
-number their nodes from 0; a real node's id follows from its key. What a case sees is
-translated, so that it need not know.
+All nodes live in one process and on one loop, which runs only when a case lets it. Cases number
+their nodes from 0; the id of a real node follows from its key. Ids are translated for the case.
 """
 
 from __future__ import annotations
@@ -31,18 +30,18 @@ from orbweaver.net.subscription import Subscription
 from orbweaver.testing.paced_loop import PacedLoop
 
 CONTACTS = 3
-"""Nodes that a new one is told of."""
+"""How many nodes a new node is told of."""
 NEVER = (
     "bad_frames", "bad_handshakes", "bad_messages", "bad_cards", "bad_seals", "forged",
     "replayed", "not_allowed", "flooded", "dropped_control", "dropped_data", "missed",
 )  # fmt: skip
-"""What does not happen among honest nodes with little to do."""
+"""Counters that stay at zero among honest nodes with little to do."""
 
 Result = TypeVar("Result")
 
 
 class Life:
-    """A node while it is up, and its readers."""
+    """A node while it is up, with its readers."""
 
     def __init__(self, node: NetworkNode) -> None:
         self.node = node
@@ -66,7 +65,7 @@ class NetCluster:
         self._numbers: dict[NodeId, NodeId] = {}
         self._wrong: list[str] = []
         self._held = ExitStack()
-        """Ports of nodes that are gone."""
+        """Holds the ports of nodes that are gone."""
         self._folder = Path(tempfile.mkdtemp(prefix="orbweaver-"))
         self._loop = PacedLoop()
         self._loop.set_exception_handler(lambda _, found: self._wrong.append(str(found)))
@@ -80,7 +79,8 @@ class NetCluster:
         self._do(self._end(node))
 
     def crash(self, node: int) -> None:
-        """As if the process were killed: not a word to anybody, and all sockets gone."""
+        """End a node as if its process were killed: no message is sent, and all its sockets
+        close."""
         host = self._lives[node].node.host
         host.running = False
         host.peers.abort()
@@ -107,7 +107,7 @@ class NetCluster:
         self._do(asyncio.sleep(seconds))
 
     def close(self) -> None:
-        """Stop what is up, and say what has gone wrong unnoticed."""
+        """Stop all nodes, and fail if an error went unnoticed."""
         try:
             self._do(self._end_all())
         finally:
@@ -173,8 +173,8 @@ class NetCluster:
         self._wrong += [f"{name} of {number}: {counted[name]}" for name in NEVER if counted[name]]
 
     def _hold(self, address: str) -> None:
-        """Nobody else may listen where a node has been: another cluster on this machine would
-        be given the port, and get the calls of those who look for the node."""
+        """Keep the port of a node that is gone. Otherwise a different cluster on this machine could
+        be given the port, and get the calls of peers that look for the node."""
         host, port = address.rsplit(":", 1)
         for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
             held = self._held.enter_context(socket.socket(socket.AF_INET, kind))
@@ -193,7 +193,7 @@ class NetCluster:
         await self._loop.shutdown_default_executor()
 
     def _listen_in(self, number: int, node: NetworkNode) -> None:
-        """Lose some of what comes, and look at the rest."""
+        """Lose a share of the received messages, and look at the rest."""
         host = node.host
         inside, control = host.gate.inside, host.on_control
 

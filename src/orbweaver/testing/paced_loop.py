@@ -1,10 +1,9 @@
-"""An event loop whose time passes faster than ours, and only while nothing is to be done.
+"""An event loop with a clock that is faster than ours and runs only while the loop waits.
 
-Real sockets make a test as slow as the clock and as reliable as the machine is idle: an
-overlay waits seconds for a silent neighbour, and a loop that is busy, or a machine that has
-other things to do, looks to it like a network where everybody is silent. Here the clock
-moves while the loop waits, never beyond the next timer, and at most `TEMPO` times as fast as
-ours. Work takes no time of its own, however long it takes.
+Real sockets make a test as slow as the clock, and reliable only on an idle machine. An overlay
+waits seconds for a silent neighbour, and to a node on a busy machine all peers seem silent. Here
+the clock moves while the loop waits, never beyond the next timer, and at most `TEMPO` times as fast
+as ours. Work takes no time, however long it takes.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ import time
 from typing import Any
 
 TEMPO = 50.0
-"""Seconds of the loop in one of ours, at most. More would not give the kernel the time that
-it may take to bring a message from one socket to another."""
+"""Most seconds of the loop in one of ours. With more, the kernel would not have the time that it
+may take to bring a message from socket to socket."""
 ROUND_S = 20e-6
-"""What a round of the loop takes: without it, two nodes that answer each other for ever
+"""Seconds that a round of the loop takes. Without it, two nodes that answer each other for ever
 would stop the clock."""
 PAUSE_S = 0.001
-"""The shortest that a selector can wait. Shorter pauses are saved up."""
+"""Shortest wait of a selector, in seconds. Shorter pauses are added up."""
 
 
 class PacedSelector(selectors.DefaultSelector):

@@ -1,8 +1,7 @@
-"""The simplest host there can be: everything sent in one step arrives in the next.
+"""The simplest host: every message sent in one step arrives in the next.
 
-It has no directory, so overlays have to find each other by their own means, and it sends
-every message through the codec, so what an overlay puts into a message must survive the
-wire.
+It has no directory, so overlays have to find each other by themselves. It sends every message
+through the codec, so what an overlay puts into a message must survive the wire.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ STEP_MS = 5
 
 
 class PumpNode:
-    """The outbox of one life of a node, with a topic table of its own as in a process."""
+    """The outbox of a node during one life, with a topic table of its own as in a process."""
 
     def __init__(self, pump: Pump, me: NodeId, rng: Random) -> None:
         self._pump = pump

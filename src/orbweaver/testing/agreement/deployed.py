@@ -1,8 +1,8 @@
-"""A play on real nodes: sockets of this machine, all nodes in this process.
+"""Plays a scenario on real nodes: sockets of this machine, all nodes in this process.
 
-Delays are put between a node's gate, which has checked a message, and its overlay. Nodes
-get keys whose ids are in the order of the play's numbers, and stand on the same places of
-the ring as the simulator's, so that what depends on ids is the same too.
+Delays are put between a node's gate, which has checked a message, and its overlay. Nodes get keys
+with ids in the order of the play's numbers, and take the same places on the ring as in the
+simulator, so that whatever depends on ids is the same too.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ from orbweaver.records.live import LiveRecorder, wall_clock_ms
 from orbweaver.testing.agreement.play import JOIN_MS, Play
 
 AFTER_S = 3.0
-"""The nodes go on for so long after the end, so that the counts of the end are written."""
+"""Seconds that the nodes go on after the end, so that they write the counts of the end."""
 
 
 class Deployed:
-    """One run of a play."""
+    """Runs a play once."""
 
     def __init__(
         self, play: Play, folder: Path, clock_ms: Callable[[], int] = wall_clock_ms
     ) -> None:
-        """Keys and records go into the folder; `clock_ms` must run with the loop's clock."""
+        """Prepare the run. Keys and records go into the folder; `clock_ms` must run with the loop's
+        clock."""
         self._play = play
         self._folder = folder
         self._clock_ms = clock_ms
@@ -77,8 +78,8 @@ class Deployed:
 
     @property
     def late_ms(self) -> float:
-        """How late messages came out of their delay, mean: the machine had other things to
-        do. They meet about as much again on their way out of a socket."""
+        """Return the mean lateness of messages at the end of their delay: the machine was busy.
+        They are about as late again on their way out of a socket."""
         return 1000 * self._late_s / max(1, self._arrived)
 
     # -- inside
@@ -137,7 +138,7 @@ class Deployed:
 
     @contextlib.contextmanager
     def _places(self) -> Iterator[None]:
-        """On the ring, each node has the place of the simulated node of its number."""
+        """Give each node the place on the ring of the simulated node with its number."""
         try:
             for number, identity in enumerate(self._identities):
                 PLACE_OF_NODE[identity.node] = PLACE_OF_NODE[NodeId(number)]

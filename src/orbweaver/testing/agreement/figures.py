@@ -1,4 +1,4 @@
-"""The figures that are compared, and how near is near enough."""
+"""Computes the figures that are compared, and how close counts as agreement."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from orbweaver.metrics.traffic import sent
 from orbweaver.records import Records
 
 SPREAD = 2.0
-"""Standard deviations over the simulator's seeds within which two runs of the same thing lie
-most of the time."""
+"""Standard deviations over the simulator's seeds within which two equal runs lie most of the
+time."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,9 +23,9 @@ class ComparedFigure:
     name: str
     digits: int
     share: float
-    """Of the simulated mean by which the deployed one may differ."""
+    """Share of the simulated mean by which the deployed one may differ."""
     least: float
-    """By which it may differ in any case, in the figure's own unit."""
+    """Difference that is allowed in any case, in the figure's own unit."""
     why: str
 
 
@@ -53,16 +53,16 @@ FIGURES = (
         "which the simulator does not",
     ),
 )  # fmt: skip
-"""Chosen before the first run: five per cent where only the overlay decides, ten where the
-machine has a say, or what the simulator itself spreads over its seeds, if that is more."""
+"""The figures and their bands, chosen before the first run: 5 % where only the overlay decides, 10
+% where the machine matters, or the simulator's own spread over seeds if it is larger."""
 
 Values = tuple[float, ...]
-"""One number for each of `FIGURES`."""
+"""One number for each figure of `FIGURES`."""
 
 
 def figures(records: Records, warmup_ms: int, end_ms: int) -> Values:
-    """Of one run, whichever host it was: the overlay as it was at the end, events from the
-    first to the last, and messages between the warm-up and the end."""
+    """Return the figures of a run on either host: the overlay at the end, events from the first to
+    the last, and messages between the warm-up and the end."""
     look = snapshot(records, end_ms)
     got = deliveries(records)
     messages = sent(records, warmup_ms, end_ms)
@@ -89,7 +89,7 @@ class Comparison:
 
     @property
     def spread(self) -> float:
-        """Standard deviation over the simulator's seeds."""
+        """Return the standard deviation over the simulator's seeds."""
         middle = mean(self.simulated)
         squares = math.fsum((value - middle) ** 2 for value in self.simulated)
         return math.sqrt(squares / max(1, len(self.simulated) - 1))

@@ -1,4 +1,4 @@
-"""What both hosts are given: a scenario, with everything around the nodes drawn once."""
+"""Draws once what both hosts are given: a scenario, and everything around the nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from orbweaver.workload.scenario import Scenario
 AROUND = 0
 """The seed of interests, publications and delays."""
 JOIN_MS = 50
-"""From one node's joining to the next one's."""
+"""Milliseconds from the join of a node to the join of the next."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Play:
     overlay: type[Overlay]
     scenario: Scenario
     interests: tuple[tuple[Topic, ...], ...]
-    """Of each node."""
+    """The topics of each node."""
     delay_ms: tuple[tuple[int, ...], ...]
-    """One way, from each node to each."""
+    """One-way delays in ms, from each node to each node."""
     publications: tuple[tuple[int, int, Topic], ...]
-    """(when, by whom, on what)"""
+    """Publications: (time in ms, number of the publisher, topic)."""
     end_ms: int
 
     @property
@@ -62,9 +62,9 @@ def make_play(scenario: Scenario, overlay: type[Overlay], params: Mapping[str, A
 
 
 def simulated(play: Play, seed: int) -> Records:
-    """Played in the simulator. Nodes join one after the other and subscribe when they are up,
-    as those of a network do: with all of them there at once, and their subscriptions before
-    them, Vitis for one weaves a table that differs by three links in a hundred."""
+    """Play the scenario in the simulator. Nodes join one after the other and subscribe when they
+    are up, as nodes of a network do. If all nodes and subscriptions were there at once, Vitis, for
+    example, would build a table that differs in 3 % of its links."""
     overlay, run = play.overlay, play.scenario.run
     params = build(overlay.Params, play.scenario.params, f"overlay '{overlay.name}'")
     recorder = Recorder()
