@@ -8,10 +8,10 @@ OUT := out
 
 .PHONY: help setup demo test test-slow fuzz check format bench agreement docs golden clean
 
-help:  ## Say what can be made
+help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-setup: $(READY)  ## Make a virtual environment in .venv with everything in it
+setup: $(READY)  ## Make a virtual environment in .venv with all packages
 
 $(READY): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "python3.11 is needed and was not found"; exit 1; }
@@ -47,11 +47,11 @@ format: $(READY)  ## Format the code
 bench: $(READY)  ## Run the benchmarks; each prints a table
 	@for f in benchmarks/bench_*.py; do $(BIN)/python $$f || exit 1; done
 
-agreement: $(READY)  ## See whether simulated and deployed nodes agree (half an hour)
+agreement: $(READY)  ## Check whether simulated and deployed nodes agree (half an hour)
 	@mkdir -p $(OUT)
 	$(BIN)/python studies/agreement.py --out $(OUT)/agreement.md --work $(OUT)/agreement.json
 
-docs: $(READY)  ## Print the generated parts of the documentation again
+docs: $(READY)  ## Write the generated parts of the documentation again
 	$(BIN)/python -m tests.generated_docs
 
 golden: $(READY)  ## Write the golden files of the tests again; review the diff

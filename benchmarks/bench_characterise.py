@@ -1,9 +1,9 @@
-"""How long do making and characterising a workload take, and how wrong is the approximation?
+"""How long do generating and characterising a workload take, and how wrong is the approximation?
 
 Three tables. Generation: every model, rows in a second. Characterisation of one workload:
 wall seconds and peak memory of this process, its JVM and its Python workers together (the
 proportional share of each page, sampled four times a second). Error: tdi from a sample
-and from MinHash bands beside the exact one, on workloads from flat to skewed.
+and from MinHash bands compared with the exact value, on workloads from flat to skewed.
 
 The defaults take about two minutes. The sizes that matter:
 
@@ -49,7 +49,7 @@ ERROR_CASES: list[tuple[str, dict[str, Any]]] = [
 
 
 class PeakMemory(threading.Thread):
-    """The most that this process and all its descendants held at once, in MB."""
+    """Measures the peak memory of this process and all its descendants together, in MB."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -91,7 +91,7 @@ def _held_kb(path: Path) -> int:
 
 
 def timed(action: Callable[[], T]) -> tuple[T, float, float]:
-    """The result, seconds and peak MB."""
+    """Return the result, the seconds and the peak MB."""
     memory = PeakMemory()
     memory.start()
     started = time.monotonic()

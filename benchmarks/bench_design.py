@@ -1,11 +1,11 @@
 """How long does a centralised design take, and how much longer without arrays?
 
-The large instance is a social sample by OMen's method (6.1): users of a social graph, each
-of them also a topic, taken breadth-first from some random ones, with all relations among
-them. It is cut from a graph in a file, or drawn where there is no file. The textbook version
-is timed on a smaller sample, which it ends on, and must choose the same links. `wanted` is the
-number of subscriptions, `mean` and `max` are degrees. Seconds are processor time without
-compilation; memory is the most that a process had which did this alone.
+The large instance is a social sample by OMen's method (6.1): users of a social graph, each also a
+topic, taken breadth-first from some random users, with all relations among them. It is cut from a
+graph in a file, or drawn if there is no file. The textbook version is timed on a smaller sample and
+must choose the same links. `wanted` is the number of subscriptions, `mean` and `max` are degrees.
+Seconds are processor time without compilation; memory is the peak of a process that did nothing
+else.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def timed(action: Callable[[], T]) -> tuple[T, float]:
 
 
 def friends(path: Path) -> Subscriptions:
-    """Users of an undirected graph, who subscribe to each other."""
+    """Draw the users of an undirected graph; neighbours subscribe to each other."""
     one_way = load_subscriptions(path, Reading(header="no"))
     wanted: dict[str, dict[str, None]] = {}
     for user, others in zip(one_way.labels, one_way.of_node, strict=True):
@@ -66,7 +66,7 @@ def drawn(nodes: int) -> Subscriptions:
 
 
 def measured(interests: list[tuple[str, ...]], rule: Rule) -> tuple[Plan, float, float]:
-    """A plan, its seconds, and the megabytes of the process."""
+    """Return a plan, its seconds, and the megabytes of the process."""
     design([["a"], ["a"]], rule)  # compiles
     plan, seconds = timed(lambda: design(interests, rule))
     return plan, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000

@@ -7,8 +7,8 @@ values are sent back so that the sum is conserved whatever happens in between.
 
 Every variant draws the same numbers and runs events in the same order, so the values
 must agree to the last bit at the end; the benchmark checks that before it prints. The
-seconds are of the whole job, the making of the nodes and their generators included; they
-are processor time, which other programs on the machine disturb less than wall time.
+seconds cover the whole job, with the making of the nodes and their generators. They are
+processor time, which other programs on the machine disturb less than wall time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from orbweaver.sim.simulation import Simulation
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
 LATENCY_MS = 1
-"""As in the default scenario."""
+"""Latency of a message in ms, as in the default scenario."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Finish:
 
 
 def another(rng: Random, me: int, nodes: int) -> int:
-    """A random peer that is not `me`."""
+    """Return a random peer that is not `me`."""
     peer = int(rng.random() * (nodes - 1))
     return peer + (peer >= me)
 
@@ -279,7 +279,7 @@ VARIANTS: dict[str, Callable[[Job], Finish]] = {
 
 
 def check(job: Job, finish: Finish, reference: Finish) -> None:
-    """The variant did the job, and did what the reference did."""
+    """Check that the variant did the job exactly as the reference did."""
     start = [float(node) for node in range(job.nodes)]
     assert finish.events == job.events
     assert finish.values == reference.values
@@ -288,8 +288,8 @@ def check(job: Job, finish: Finish, reference: Finish) -> None:
 
 
 def measure(job: Job, rounds: int) -> dict[str, float]:
-    """The best of several rounds for each variant. They take turns, so that a slow moment
-    of the machine does not fall on one of them alone."""
+    """Return the best of several rounds for each variant. The variants take turns, so that a slow
+    moment of the machine does not hit only one of them."""
     best: dict[str, float] = {}
     reference: Finish | None = None
     for _ in range(rounds):

@@ -1,11 +1,10 @@
-"""How long do the metrics of a large overlay take, beside networkx and scipy?
+"""How long do the metrics of a large overlay take, compared with networkx and scipy?
 
-Distances are those of the snapshot that a SpiderCast run leaves behind: for each topic,
-between all pairs of its nodes, through links among them. Ours come from
-`metrics.topics.distances`; networkx and scipy get the same graph and search from every node.
-With "bounds" it finds the diameter alone, without most of the searches, and so without
-the mean distance that we get for the same price. All answers are compared. Seconds are
-processor time, the making of each graph included.
+Distances are taken from the last snapshot of a SpiderCast run: for each topic, between all pairs of
+its nodes, through links among these nodes. Ours come from `metrics.topics.distances`; networkx and
+scipy get the same graph and search from every node. networkx with "bounds" finds the diameter
+alone, without most of the searches, and so without the mean distance that we get for the same
+price. All answers are compared. Seconds are processor time and include the making of each graph.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ T = TypeVar("T")
 
 
 def timed(action: Callable[[], T], rounds: int = 1) -> tuple[T, float]:
-    """The result, and the seconds of the best round."""
+    """Return the result, and the seconds of the best round."""
     seconds = []
     for _ in range(rounds):
         gc.collect()

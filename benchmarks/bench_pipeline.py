@@ -1,10 +1,10 @@
 """How fast does a follower graph go through ingest and a breadth-first sample?
 
-Spark itself makes the graph and writes it as text, once: every edge has a uniform follower,
-and a followed user of power-law popularity (the r-th most followed has about r^-0.75 of the
-followers of the first, so that in-degrees have a power law of about 2.3). Beside it stands
-what Spark needs to read the same file and count its lines, which nothing that reads the
-file can be faster than. Seconds are of the wall clock: the work is in the JVM.
+Spark itself makes the graph and writes it as text, once: every edge has a uniform follower, and a
+followed user of power-law popularity (the r-th most followed has about r^-0.75 of the followers of
+the first, so that in-degrees have a power law of about 2.3). For comparison, the table has the time
+in which Spark reads the same file and counts its lines; no program that reads the file can be
+faster. Seconds are of the wall clock: the work is in the JVM.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from orbweaver.pipeline.session import spark_session
 T = TypeVar("T")
 
 SKEW = 4
-"""Ranks are the SKEW-th power of a uniform draw, which makes shares fall as r^(1/SKEW - 1)."""
+"""Exponent of ranks: a rank is the SKEW-th power of a uniform draw, which makes shares fall as
+r^(1/SKEW - 1)."""
 
 
 def timed(action: Callable[[], T]) -> tuple[T, float]:
@@ -40,7 +41,7 @@ def timed(action: Callable[[], T]) -> tuple[T, float]:
 
 
 def write_graph(spark: SparkSession, path: Path, edges: int, users: int, seed: int) -> None:
-    """Drawn from a hash of the row, so that the graph does not depend on partitions."""
+    """Write the graph, drawn from a hash of the row, so that it does not depend on partitions."""
 
     def draw(purpose: str) -> Column:
         return (F.xxhash64(F.lit(seed), F.lit(purpose), "id") / 2.0**64) + 0.5

@@ -3,8 +3,8 @@
 The base setting of its paper (Sec. 3: 100 topics, 10 subscriptions for each node,
 zipf:0.5, three greedy links and no random ones), simulated for some seconds without a
 publication; and once with three events on each topic afterwards. Every row runs in a
-process of its own, so that its peak memory is its own. Wall time is what a user waits,
-processor time is what to compare on a busy machine; rates are by processor time.
+new process, so that its peak memory is its own. Wall time is how long a user waits.
+Processor time is the one to compare on a busy machine; rates use processor time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Row:
     nodes: int
     per_topic: int = 0
     view_share: float = 1.0
-    """Below 1, nodes know a random share of the others; else all of them."""
+    """Share of the other nodes that a node knows; 1 means all."""
 
     @property
     def view(self) -> str:
@@ -63,7 +63,7 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Clock:
-    """A moment of a run: simulated, by the wall, by the processor."""
+    """A moment of a run, on three clocks: simulated, wall, processor."""
 
     simulated_ms: int
     wall: float

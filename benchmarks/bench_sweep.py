@@ -1,8 +1,8 @@
 """Do simulations as Spark tasks use the cores as well as a plain pool of processes?
 
-The same runs three times: one after the other, in a pool of processes, and as a sweep into a
-store, snapshots and all. Seconds are of the wall clock, the start of Spark or of the pool's
-processes left out as far as they can be: each gets a small job first.
+The same runs are made three times: one after the other, in a pool of processes, and as a sweep into
+a store with snapshots. Seconds are of the wall clock. The start of Spark and of the pool's
+processes is left out as far as possible: each gets a small job first.
 """
 
 from __future__ import annotations

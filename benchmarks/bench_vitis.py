@@ -3,8 +3,8 @@
 The base setting of Vitis' paper (Sec. IV: 50 topics for each node, as many subscribers of a
 topic at any size, tables of 15), simulated for some cycles of a second; then 500
 publications. Every row runs in a process of its own, so that its peak memory is its own.
-Processor time is what to compare on a busy machine; a node-cycle is what one node does in
-one cycle, all messages to it included.
+Processor time is the one to compare on a busy machine. A node-cycle is the work of one node in
+one cycle, with all messages to it.
 """
 
 from __future__ import annotations

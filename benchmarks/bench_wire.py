@@ -1,9 +1,9 @@
-"""How fast do nodes publish and deliver over real sockets, beside others that do the same?
+"""How fast do nodes publish and deliver over real sockets, compared with other systems?
 
-All on loopback and in one run, since machines differ and are never quite idle: what is to be
-compared takes turns, three rounds each. Every publisher, subscriber and broker is a process
-of its own. Payloads are the same everywhere, with a number and the time in them; a
-subscriber counts each number, so a loss of one is seen.
+All systems run on loopback and take turns, three rounds each, since machines differ and are
+never quite idle. Every publisher, subscriber and broker is a process
+of its own. Payloads are the same everywhere and contain a number and the time. A
+subscriber counts each number, so the loss of a single one is seen.
 
 Beside our nodes (SpiderCast; unsigned, signed, and with a signature for each event) stand
 
@@ -19,8 +19,8 @@ process is new.
 Then, of our own nodes only: how long one takes to start and what it keeps in memory; and a
 crowd of them on many topics, at rates that rise until something is lost.
 
-Each is used in the way that is fastest for it (see wire/systems). What is not installed is
-left out with a message; benchmarks/requirements.txt has the packages, and mosquitto and
+Each system is used in the way that is fastest for it (see wire/systems). A system that is not
+installed is left out with a message. benchmarks/requirements.txt has the packages; mosquitto and
 nats-server are looked for on the path. Nothing is asserted.
 
     python benchmarks/bench_wire.py                      # about forty minutes

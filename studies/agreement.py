@@ -1,11 +1,11 @@
-"""Simulated and deployed nodes, side by side.
+"""Compares simulated and deployed nodes.
 
-One scenario of forty nodes is played in the simulator, with several seeds, and by real nodes
-on sockets of this machine, in real time, several times; the page says for each overlay and
-figure whether they agree (see `orbweaver.testing.agreement`). A third way is played besides:
-the same nodes and sockets on a clock that stands still while the machine works. It takes
-about five minutes for each overlay, on a machine with nothing else to do: 40 nodes in one
-process leave a core no time for anything else.
+One scenario of forty nodes is played in the simulator, with several seeds, and by real nodes on
+sockets of this machine, in real time, several times. The page says for each overlay and figure
+whether they agree (see `orbweaver.testing.agreement`). It is also played a third way: by the same
+nodes and sockets on a clock that stands still while the machine works. The study takes about five
+minutes for each overlay, on a machine with nothing else to do: 40 nodes in one process leave a core
+no time for anything else.
 
     python studies/agreement.py --out docs/results/agreement.md
 """
@@ -43,7 +43,7 @@ SCENARIO = Path(__file__).parents[1] / "scenarios" / "agreement" / "forty.toml"
 SEEDS = range(1, 11)
 RUNS = 3
 TABLE = {"table_size": 8}
-"""The papers' table of 15 among 40 nodes would link nearly all with all."""
+"""Parameters: the papers' table of 15 would link nearly all of 40 nodes with all."""
 OVERLAYS: dict[str, dict[str, Any]] = {
     "spidercast": {},
     "vitis": TABLE,
@@ -52,14 +52,14 @@ OVERLAYS: dict[str, dict[str, Any]] = {
     "ring-per-topic": {},
 }
 NOTES: dict[str, str] = {}
-"""Of what does not agree: overlay and figure -> why."""
+"""Reasons for what does not agree: overlay and figure -> why."""
 
 
 class Live(msgspec.Struct, frozen=True):
     values: Values
     late_ms: float
     pulled: int
-    """Deliveries that catching up brought and not the overlay."""
+    """Number of deliveries brought by catching up and not by the overlay."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -76,7 +76,7 @@ class Found(msgspec.Struct, frozen=True):
 
 
 def deployed(play: Play) -> Live:
-    """In real time."""
+    """Play the scenario with real nodes, in real time."""
     with tempfile.TemporaryDirectory(prefix="orbweaver-") as folder:
         run = Deployed(play, Path(folder))
         asyncio.run(run.run())
@@ -220,7 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--work",
         type=Path,
         default=Path("out/agreement.json"),
-        help="where results are kept; the page has those of other overlays too",
+        help="where results are kept; the page shows all results that are there",
     )
     parser.add_argument("--again", action="store_true", help="only the page")
     parser.add_argument("--overlays", nargs="+", default=list(OVERLAYS), choices=OVERLAYS)

@@ -1,9 +1,8 @@
-"""SpiderCast and its baselines on subscriptions that the paper never saw.
+"""Runs SpiderCast and its baselines on subscriptions that the paper never used.
 
-Five real traces are ingested, cut to a size that a simulator carries by the papers' own
-sampling methods, and given to each overlay; one of them also with the comings and goings of
-the machines of a cluster. Writes one Markdown page. Runs are kept in a store, so that the
-study can be interrupted.
+Five real traces are ingested, cut by the papers' own sampling methods to a size that a simulator
+can run, and given to each overlay; one of them also with the joins and leaves of the machines of a
+cluster. Writes one Markdown page. Runs are kept in a store, so that the study can be interrupted.
 
     python studies/real_traces.py TRACES --out docs/results/real-traces.md
 """
@@ -69,7 +68,7 @@ MACHINES = Trace(
     "machines", {"nodes": 2000},
 )  # fmt: skip
 SPEED = 2000
-"""The 29 days of the cluster in 21 minutes, of which five are played."""
+"""Speed of the churn trace: the 29 days of the cluster in 21 minutes, of which five are played."""
 
 OVERLAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "spidercast, adaptive": ("spidercast", {}),
@@ -79,7 +78,7 @@ OVERLAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "ring-per-topic": ("ring-per-topic", {}),
 }
 ORACLE = {"membership": "full"}
-"""As in the paper's evaluation: every node knows all others, at no cost."""
+"""Settings of the paper's evaluation: every node knows all others, at no cost."""
 COLUMNS = {
     "degree_mean": ("degree", 2),
     "degree_max": ("max", 0),

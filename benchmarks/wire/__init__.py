@@ -1,1 +1,1 @@
-"""Parts of bench_wire.py: what is measured over real sockets, and the processes that do it."""
+"""The parts of bench_wire.py: what is measured over real sockets, and the processes that do it."""

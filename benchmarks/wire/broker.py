@@ -1,4 +1,4 @@
-"""A server of another system, started for the benchmark alone."""
+"""Starts the server of a different system for the benchmark alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Broker:
-    """A server of another system, with a configuration of its own, on a free port."""
+    """The server of a different system, with a new configuration, on a free port."""
 
     def __init__(self, program: str, option: str, config: str) -> None:
         found = shutil.which(program) or shutil.which(program, path="/usr/sbin:/usr/local/sbin")

@@ -1,4 +1,4 @@
-"""What is compared, and what each does when a receiver is too slow."""
+"""Lists the systems that are compared, and what each does when a receiver is too slow."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ NATS = (
 class Contender:
     name: str
     system: str
-    """The module of `wire.systems`."""
+    """The name of its module in `wire.systems`."""
     slow: str
-    """What happens to those who do not keep up."""
+    """What happens to a subscriber that does not keep up."""
     spec: dict[str, Any] = dataclasses.field(default_factory=dict)
     broker: tuple[str, str, str] | None = None
     needs: str = ""
-    """A Python package that may not be installed."""
+    """The Python package that it needs, which may not be installed."""
 
     def missing(self) -> str:
         if self.needs and importlib.util.find_spec(self.needs) is None:
@@ -37,7 +37,7 @@ class Contender:
         return ""
 
 
-OURS = "publish waits; relays slow down who sends, then drop the oldest, which is asked for again"
+OURS = "publish waits; relays slow the sender down, then drop the oldest, which is pulled again"
 CONTENDERS = (
     Contender("bare node", "bare", "publish waits for the slowest"),
     Contender("unsigned", "orbweaver_nodes", OURS, {"sign": False}),

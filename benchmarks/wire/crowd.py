@@ -1,4 +1,4 @@
-"""Many nodes on many topics: how much goes through without a loss, and what it costs."""
+"""Measures many nodes on many topics: the highest rate without a loss, and what it costs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Plan:
     topics_of_node: int
     size: int
     rates: Sequence[float]
-    """Events a second, of all nodes together, step by step; 0 is a network at rest."""
+    """Events per second of all nodes together, step by step; 0 is a network at rest."""
     seconds: float
     seed: int = 0
 
@@ -135,7 +135,7 @@ class Crowd:
 
 
 def measure(overlay: str, plan: Plan, say: Say) -> list[Step]:
-    """Step by step, until something is lost or the rate is not reached."""
+    """Raise the rate step by step, until something is lost or the rate is not reached."""
     say(f"{overlay}: starting {plan.nodes} nodes")
     crowd = Crowd(overlay, plan)
     steps: list[Step] = []

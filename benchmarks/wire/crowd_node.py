@@ -1,4 +1,4 @@
-"""One of many nodes, each a process of its own: publishes on its topics and counts what comes."""
+"""Runs one of many nodes, each in its own process: publishes on its topics and counts events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wire.talk import orders, tell
 
 
 class Meter:
-    """In the place of a recorder: counts the bytes of messages that carry no event."""
+    """Takes the place of a recorder and counts the bytes of messages that carry no event."""
 
     def __init__(self) -> None:
         self.control_bytes = 0
@@ -61,7 +61,7 @@ class CrowdNode:
                 self._latencies.append((time.time_ns() - sent_ns) // 1000)
 
     async def publish(self, rate: float, seconds: float) -> None:
-        """At a rate, at moments that have nothing to do with those of the others."""
+        """Publish at a rate, at moments that are independent of the other nodes."""
         start = due = time.perf_counter()
         count = 0
         while rate and due < start + seconds:

@@ -1,4 +1,4 @@
-"""One publisher to one and to many: rate, latency, loss, and what it costs."""
+"""Measures one publisher with one subscriber and with many: rate, latency, loss, and cost."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Plan:
     seconds: float
     rounds: int
     rate: float
-    """Messages a second where latency is measured."""
+    """Messages per second where latency is measured."""
 
 
 class Score:
-    """The rounds of one contender with one size of payload."""
+    """The rounds of one system with one size of payload."""
 
     def __init__(self) -> None:
         self.fast: list[Result] = []
@@ -44,12 +44,12 @@ class Score:
 
     @property
     def by_cpu(self) -> float:
-        """Deliveries a second that the processor time would allow, if nobody else used the
-        machine: the busiest process has one core, all together have all."""
+        """Return the deliveries per second that the processor time would allow on an otherwise idle
+        machine: the busiest process has one core, all processes together have all cores."""
         return max(_by_cpu(result) for result in self.fast)
 
     def latency_ms(self, share: float) -> float:
-        """The median of the rounds."""
+        """Return the median latency of the rounds, in ms."""
         return median(quantile(result.latencies_us, share) for result in self.paced) / 1000
 
     @property
@@ -78,7 +78,7 @@ Scores = dict[tuple[str, int], Score]
 
 
 def measure(subscribers: int, plan: Plan, names: Sequence[str], say: Say) -> Scores:
-    """All contenders in turn, and that as often as there are rounds."""
+    """Measure all systems in turn, once for each round."""
     scores: Scores = {}
     out: set[str] = set()
     for number in range(plan.rounds):
@@ -129,7 +129,7 @@ def table(subscribers: int, plan: Plan, scores: Scores) -> Table:
         )  # fmt: skip
     made.caption = (
         "median of the rounds; by CPU: what the processor time used would allow on "
-        f"{CORES} cores that nobody else uses; CPU us: for each message published (pub, broker) "
+        f"{CORES} otherwise idle cores; CPU us: for each message published (pub, broker) "
         f"or delivered (sub); latency at {plan.rate:g} messages a second"
     )
     return made

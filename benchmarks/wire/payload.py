@@ -1,7 +1,7 @@
-"""What is sent in every system alike, and what a subscriber notes of it.
+"""Makes the payloads, alike in every system, and counts them at a subscriber.
 
-A payload begins with the round, a number within it, and the time of publication. All
-processes are on one machine, so times of different processes can be compared.
+A payload begins with the round, a number within it, and the time of publication. All processes are
+on one machine, so times of different processes can be compared.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _time_ns = time.time_ns
 
 TOPIC = "bench/wire"
 PROBE = 0
-"""The round of messages that only find out whether all are connected."""
+"""The number of the round that only finds out whether all subscribers are connected."""
 
 
 def make(round: int, number: int, padding: bytes) -> bytes:
@@ -24,7 +24,7 @@ def make(round: int, number: int, padding: bytes) -> bytes:
 
 
 def read(payload: bytes) -> tuple[int, int, int]:
-    """The round, the number and the time in nanoseconds."""
+    """Return the round, the number and the time in nanoseconds."""
     round, number, sent_ns = _unpack(payload)
     return round, number, sent_ns
 
@@ -34,7 +34,7 @@ def padding(size: int) -> bytes:
 
 
 class Tally:
-    """What one subscriber got in one round: each number, how often, and how old."""
+    """Counts what one subscriber got in one round: each number, how often, and how old."""
 
     def __init__(self) -> None:
         self.probed = False

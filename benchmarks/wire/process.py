@@ -1,4 +1,4 @@
-"""A process that is given orders, by lines of JSON in and out (see `wire.talk`)."""
+"""Runs a process that gets orders by lines of JSON in and out (see `wire.talk`)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PATIENCE_S = 60.0
 
 
 class Failed(Exception):
-    """A process said nothing, or too much."""
+    """Raised if a process gave no answer, or too many."""
 
 
 class Worker:
-    """A process that is given orders."""
+    """A process that gets orders."""
 
     def __init__(self, *arguments: str) -> None:
-        # Not a pipe: nobody reads it, and it would fill up.
+        # Not a pipe: it would fill up, since no process reads it.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(
             [sys.executable, *arguments],

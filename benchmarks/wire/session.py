@@ -1,4 +1,4 @@
-"""One publisher and its subscribers, each a process of its own, and a broker if it takes one."""
+"""Runs one publisher and its subscribers, each in its own process, and a broker if needed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from wire.broker import Broker
 from wire.process import PATIENCE_S, Failed, Worker, free_port
 
 QUIET_S = 15.0
-"""After so long without anything new, what is missing is lost."""
+"""Seconds without a new message after which missing messages count as lost."""
 REPORT_S = 300.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """Of one round."""
+    """The result of one round."""
 
     sent: int
     each: list[int]
-    """What each subscriber got."""
+    """How many messages each subscriber got."""
     repeated: int
     seconds: float
     latencies_us: list[int]
@@ -42,7 +42,7 @@ class Result:
 
     @property
     def per_s(self) -> float:
-        """Deliveries, over all subscribers, in a second."""
+        """Return deliveries per second, over all subscribers."""
         return self.got / self.seconds if self.seconds > 0 else 0.0
 
 
@@ -73,7 +73,7 @@ class Session:
         return Worker("-m", "wire.worker", system, role, json.dumps(spec))
 
     def _connect(self) -> None:
-        """Probe until every subscriber has got something."""
+        """Probe until every subscriber has got a message."""
         deadline = time.monotonic() + PATIENCE_S
         waiting = list(self.subscribers)
         while waiting:
@@ -89,7 +89,8 @@ class Session:
         return worker.hear()
 
     def round(self, size: int, seconds: float, rate: float = 0.0) -> Result:
-        """Payloads of `size` for `seconds`: at a rate, with latencies, or at full speed."""
+        """Publish payloads of `size` for `seconds`: at a rate, measuring latencies, or at full
+        speed."""
         self._round += 1
         for worker in self.subscribers:
             self._begin(worker, latency=bool(rate))

@@ -1,4 +1,4 @@
-"""How long a node takes to be there, and how much memory it keeps when nothing happens."""
+"""Measures how long a node takes to start, and how much memory it keeps at rest."""
 
 from __future__ import annotations
 

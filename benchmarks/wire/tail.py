@@ -1,4 +1,4 @@
-"""The distribution of latency: one publisher at a rate, in rounds that take turns."""
+"""Measures the distribution of latency: one publisher at a rate, in rounds that take turns."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from wire.session import Result, session
 
 SHARES = (0.5, 0.9, 0.99, 0.999, 1.0)
 GOAL_MS = 10.0
-"""What p99 of our nodes has to stay below, on a machine that is otherwise idle."""
+"""Goal for the p99 latency of our nodes in ms, on a machine that is otherwise idle."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
     subscribers: int
     size: int
-    """Of payloads, in bytes."""
+    """Size of payloads, in bytes."""
     rate: float
-    """Messages a second."""
+    """Messages per second."""
     seconds: float
     settle_s: Sequence[float]
     """Seconds from the first delivery at the last subscriber to the first message counted."""

@@ -1,4 +1,4 @@
-"""How the processes of a measurement are told what to do: lines of JSON, in and out."""
+"""Tells the processes of a measurement what to do, by lines of JSON in and out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from wire.payload import PROBE, Tally, make, padding
 
 BURST = 64
-"""Messages between two looks at the clock."""
+"""Number of messages between two looks at the clock."""
 
 
 def tell(**facts: Any) -> None:
@@ -31,8 +31,8 @@ def orders() -> Iterator[dict[str, Any]]:
 
 
 def answer_for(tally: Tally, also: Callable[[], dict[str, Any]] = dict) -> None:
-    """A subscriber's side, in a thread that sleeps while messages come. `also` adds what the
-    system itself says."""
+    """Answer orders as a subscriber, in a thread that sleeps while messages come. `also` adds what
+    the system itself reports."""
     threading.Thread(target=_answer, args=(tally, also), daemon=True).start()
 
 
@@ -48,7 +48,7 @@ def _answer(tally: Tally, also: Callable[[], dict[str, Any]]) -> None:
 
 
 def _await(tally: Tally, expect: int, patience_s: float) -> None:
-    """Until all is here, or nothing has come for so long."""
+    """Wait until all messages are here, or none has come for a while."""
     got, since = tally.got, time.monotonic()
     while tally.got < expect and time.monotonic() - since < patience_s:
         if tally.got != got:
@@ -79,7 +79,7 @@ class Round:
         return payload
 
     def due(self) -> int:
-        """How many to send now."""
+        """Return how many messages to send now."""
         if not self.interval:
             return BURST
         return int((time.perf_counter() - self._start) / self.interval) - self.count + 1
@@ -98,8 +98,8 @@ def publish_by(
     breathe: Callable[[], Any] = lambda: None,
     drained: Callable[[], Any] = lambda: None,
 ) -> None:
-    """A publisher's side, for clients without a loop. `breathe` is called now and then,
-    `drained` returns when all is out."""
+    """Answer orders as a publisher, for clients without a loop. `breathe` is called now and then,
+    `drained` returns when all messages are out."""
     for order in orders():
         if order["do"] == "probe":
             publish(make(PROBE, 0, b""))
@@ -122,7 +122,7 @@ async def publish_by_loop(
     drained: Callable[[], Awaitable[Any]],
     also: Callable[[], dict[str, Any]] = dict,
 ) -> None:
-    """The same for asyncio."""
+    """Answer orders as a publisher, for asyncio."""
     import asyncio
 
     loop = asyncio.get_running_loop()

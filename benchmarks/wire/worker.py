@@ -1,4 +1,4 @@
-"""One process of a measurement: `python -m wire.worker SYSTEM ROLE SPEC`."""
+"""Runs one process of a measurement: `python -m wire.worker SYSTEM ROLE SPEC`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The least that a node in Python can do: the ceiling to hold ours against.
+"""The least that a node in Python can do: the upper bound to compare our nodes with.
 
-The same loop, frames, messages and codec; one write for each tick. A message is encoded
-once, decoded, looked up among the ids seen, given to the application by a call, and its
-frame passed on as it is. No overlay, no window, no checks, no queues: when the far end
-does not read, the publisher waits.
+It has the same loop, frames, messages and codec, and one write for each tick. A message is encoded
+once, decoded, looked up among the ids seen, given to the application by a call, and its frame
+passed on unchanged. There is no overlay, no window, no checks and no queues: when the far end does
+not read, the publisher waits.
 """
 
 from __future__ import annotations

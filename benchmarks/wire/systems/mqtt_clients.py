@@ -1,8 +1,8 @@
 """paho-mqtt clients of a mosquitto broker.
 
-The publisher has no thread of its own: then paho writes each message at once, where its
-threaded loop also wakes another thread for each. At QoS 0 it lets paho's queue run empty
-now and then, since nothing else holds it back; at QoS 1 it keeps at most `INFLIGHT`
+The publisher has no thread of its own: then paho writes each message at once, while its
+threaded loop wakes a second thread for each. At QoS 0 it lets paho's queue run empty
+now and then, since nothing else limits it; at QoS 1 it keeps at most `INFLIGHT`
 messages unconfirmed. The subscriber runs `loop_forever` in its main thread.
 """
 

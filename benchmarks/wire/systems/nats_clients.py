@@ -1,4 +1,4 @@
-"""nats-py clients of a nats-server. Subscribers have callbacks, and no limit on what waits."""
+"""nats-py clients of a nats-server. Subscribers have callbacks and unlimited queues."""
 
 from __future__ import annotations
 

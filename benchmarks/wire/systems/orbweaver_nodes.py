@@ -13,7 +13,7 @@ from wire.talk import answer_for, publish_by_loop, tell
 
 
 class EachSealer(Sealer):
-    """Signs every event by itself, to show what signing them together gains."""
+    """Signs every event by itself, to show what signing in batches gains."""
 
     def add(self, event: Event) -> None:
         super().add(event)
