@@ -73,7 +73,7 @@ def sample(
 ) -> None:
     """Take a sample of a dataset by the method of a paper.
 
-    Writes tables like those of the source into --out. Prints how well the sample represents
+    Writes the same tables as the source has into --out. Prints how well the sample represents
     the source, as the papers check it: the share of topics with at least x subscribers, and the
     share of nodes with at least x subscriptions, in the source and in the sample.
 

@@ -16,7 +16,7 @@ from orbweaver.study.traces import Trace
 
 
 def fetch(spark: SparkSession, source: Path, trace: Trace, work: Path) -> Path:
-    """Return the folder with the tables of a trace, whose file is in `source`. The tables are made
+    """Return the folder with the tables of a trace. Its file is in `source`. The tables are made
     unless `work` already has them of the same file."""
     work.mkdir(parents=True, exist_ok=True)
     folder = trace.folder(work)

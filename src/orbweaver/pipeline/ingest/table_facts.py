@@ -118,7 +118,7 @@ def hints(kind: Kind, options: Options, facts: Facts) -> list[str]:
             if options.direction == other:
                 other = "follower-first"
             found.append(
-                f"somebody follows {follows:,} users while nobody has more than {followed:,} "
+                f"a user follows {follows:,} users while no user has more than {followed:,} "
                 f"followers, which is unusual: should it be --direction {other}?"
             )
     if kind.name == "latency-matrix":
