@@ -22,12 +22,7 @@ from orbweaver.gossip.plumtree import Plumtree
 from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push
 from orbweaver.gossip.views import PartialView
 from orbweaver.overlays.omen.acquaintances import Acquaintances
-from orbweaver.overlays.omen.backups import (
-    Candidate,
-    build_backups_greedy,
-    build_backups_primal_dual,
-    coverage,
-)
+from orbweaver.overlays.omen.backups import Candidate, coverage
 from orbweaver.overlays.omen.churn import ChurnEvent, ChurnHandling, LocalView, LocalViews
 from orbweaver.overlays.omen.coordinator import Coordinator
 from orbweaver.overlays.omen.labels import ComponentLabels
@@ -46,15 +41,15 @@ from orbweaver.overlays.omen.messages import (
     Meet,
     Mend,
     Probe,
-    ProbeLabel,
     ShadowReport,
     Successors,
     ViewAsk,
     ViewTold,
 )
 from orbweaver.overlays.omen.params import OMenParams
-from orbweaver.overlays.omen.probing import Probing, take_labels
+from orbweaver.overlays.omen.probing import Probing
 from orbweaver.overlays.omen.ring import IdentifierCircle
+from orbweaver.overlays.omen.selection import ViewSelection
 
 TOLD_TIMES = 3
 """In how many heartbeats a change of interest is told, since messages can be lost."""
@@ -97,8 +92,9 @@ class OMen(Overlay):
         self.pool = Acquaintances(me, params.age_max_ms)
         self.circle = IdentifierCircle(me, params.resilience + 1, context.places)
         self.views = LocalViews(params.resilience, params.ready_rounds)
+        self.selection = ViewSelection(context, params)
         self.churn = ChurnHandling(params.standby_ms)
-        self.probing = Probing()
+        self.probing = Probing(context, self.interest, self.neighbors)
         self.coordinator = Coordinator(context, params, self.views)
         self.labels = ComponentLabels(me, params.heartbeat_ms)
         self.joining: dict[NodeId, int] = {}
@@ -404,31 +400,10 @@ class OMen(Overlay):
         self.joining = {n: mask for n, mask in self.joining.items() if n in self.views.of}
 
     def select_view(self) -> None:
-        """Alg. 4, selectView: refill backup sets that have become too small."""
+        """Alg. 4, selectView."""
         self.keep_views()
-        candidates = [(self.context.me, self.interest.topics.mask), *self.everyone()]
-        for node, view in self.views.of.items():
-            if node in self.pool:
-                view.topics = self.pool.known[node].interest.mask
-            masks = dict(candidates)
-            view.backups = {n: masks[n] for n in view.backups if n in masks and n != node}
-            factor = max(1, self.params.coverage) if node in self.joining else self.params.coverage
-            covered = coverage(view.topics, view.backups.items(), factor)
-            possible = coverage(view.topics, masks.items(), factor)
-            if covered.total() < possible.total():
-                fits = [(n, mask) for n, mask in candidates if n != node]
-                view.backups = dict(self.build_backups(view.topics, fits, factor))
-                covered = coverage(view.topics, view.backups.items(), factor)
-            view.ready.round(view.topics, covered)
-
-    def build_backups(self, topics: int, fits: list[Candidate], factor: int) -> list[Candidate]:
-        if self.params.omen_g == "shadow":
-            return [(node, mask) for node, mask in fits if mask & topics]
-        if self.params.backups == "greedy":
-            return build_backups_greedy(topics, fits, factor)
-        return build_backups_primal_dual(
-            topics, fits, factor, self.context.rng, self.params.subscriber
-        )
+        mine = (self.context.me, self.interest.topics.mask)
+        self.selection.select_view(self.views, [mine, *self.everyone()], self.pool, self.joining)
 
     def everyone(self) -> list[Candidate]:
         """Return the candidates for backup sets. With OMen-G they are all nodes."""
@@ -542,49 +517,18 @@ class OMen(Overlay):
             self.churn.gc_churn_event(event)
 
     def on_enlist(self, sender: NodeId, message: Enlist) -> None:
-        now = self.context.outbox.now()
-        probe = self.probing.of(sender, message.number, now)
-        probe.enlisted = True
-        me = self.context.me
-        mine = self.interest.topics.mask
-        from_here = [topic for topic in message.starts if self.context.topics.mask(topic) & mine]
-        self.pass_on(sender, message.number, take_labels(
-            probe, [ProbeLabel(topic, me) for topic in from_here], self.interest.topics
-        ), None)  # fmt: skip
-        self.report(sender, message.number)
+        self.report(sender, self.probing.on_enlist(sender, message))
 
     def on_probe(self, sender: NodeId, message: Probe) -> None:
-        if sender not in self.neighbors:
-            return
-        probe = self.probing.of(message.coordinator, message.number, self.context.outbox.now())
-        news = take_labels(probe, message.labels, self.interest.topics)
-        if news:
-            self.pass_on(message.coordinator, message.number, news, sender)
-            if probe.enlisted:
-                self.report(message.coordinator, message.number)
+        report = self.probing.on_probe(sender, message)
+        if report is not None:
+            self.report(message.coordinator, report)
 
-    def pass_on(
-        self,
-        coordinator: NodeId,
-        number: int,
-        labels: tuple[ProbeLabel, ...],
-        source: NodeId | None,
-    ) -> None:
-        if not labels:
-            return
-        for peer, interest in self.neighbors.items():
-            told = tuple(label for label in labels if label.topic in interest)
-            if told and peer != source:
-                self.context.outbox.send(peer, Probe(coordinator, number, told))
-
-    def report(self, coordinator: NodeId, number: int) -> None:
-        probe = self.probing.of(coordinator, number, self.context.outbox.now())
-        labels = tuple(ProbeLabel(topic, least) for topic, least in probe.labels.items())
-        message = ShadowReport(number, len(self.neighbors), tuple(self.neighbors), labels)
+    def report(self, coordinator: NodeId, report: ShadowReport) -> None:
         if coordinator == self.context.me:
-            self.on_report(coordinator, message)
+            self.on_report(coordinator, report)
         else:
-            self.context.outbox.send(coordinator, message)
+            self.context.outbox.send(coordinator, report)
 
     def on_report(self, sender: NodeId, message: ShadowReport) -> None:
         self.coordinator.on_report(sender, message)

@@ -13,9 +13,11 @@ from collections.abc import Iterable, Mapping
 
 from orbweaver.core.bitplanes import bits_of
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.topics import TopicTable
+from orbweaver.core.overlay import Context
+from orbweaver.core.topics import Interest, TopicTable
+from orbweaver.gossip.interest import OwnInterest
 from orbweaver.overlays.omen.churn import ChurnEvent, LocalView, Shadow
-from orbweaver.overlays.omen.messages import ProbeLabel, ShadowReport
+from orbweaver.overlays.omen.messages import Enlist, Probe, ProbeLabel, ShadowReport
 from orbweaver.overlays.omen.repair import Joined
 
 PROBES_MAX = 128
@@ -40,10 +42,54 @@ class SeenProbe:
 class Probing:
     """The probes that a node takes part in."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, context: Context, interest: OwnInterest, neighbors: Mapping[NodeId, Interest]
+    ) -> None:
+        """`neighbors` is the live map of overlay neighbours."""
+        self._context = context
+        self._interest = interest
+        self._neighbors = neighbors
         self._seen: dict[tuple[NodeId, int], SeenProbe] = {}
 
-    def of(self, coordinator: NodeId, number: int, now: int) -> SeenProbe:
+    def on_enlist(self, coordinator: NodeId, message: Enlist) -> ShadowReport:
+        """Start a probe in the topics that were lost, and return the report."""
+        probe = self._of(coordinator, message.number)
+        probe.enlisted = True
+        mask, mine = self._context.topics.mask, self._interest.topics
+        starts = [t for t in message.starts if mask(t) & mine.mask]
+        news = take_labels(probe, [ProbeLabel(t, self._context.me) for t in starts], mine)
+        self._pass_on(coordinator, message.number, news, None)
+        return self._report(message.number, probe)
+
+    def on_probe(self, sender: NodeId, message: Probe) -> ShadowReport | None:
+        """Pass on what is news. Return a new report if this node is in the shadow set."""
+        if sender not in self._neighbors:
+            return None
+        probe = self._of(message.coordinator, message.number)
+        news = take_labels(probe, message.labels, self._interest.topics)
+        self._pass_on(message.coordinator, message.number, news, sender)
+        return self._report(message.number, probe) if news and probe.enlisted else None
+
+    def _pass_on(
+        self,
+        coordinator: NodeId,
+        number: int,
+        labels: tuple[ProbeLabel, ...],
+        source: NodeId | None,
+    ) -> None:
+        if not labels:
+            return
+        for peer, interest in self._neighbors.items():
+            told = tuple(label for label in labels if label.topic in interest)
+            if told and peer != source:
+                self._context.outbox.send(peer, Probe(coordinator, number, told))
+
+    def _report(self, number: int, probe: SeenProbe) -> ShadowReport:
+        labels = tuple(ProbeLabel(topic, least) for topic, least in probe.labels.items())
+        return ShadowReport(number, len(self._neighbors), tuple(self._neighbors), labels)
+
+    def _of(self, coordinator: NodeId, number: int) -> SeenProbe:
+        now = self._context.outbox.now()
         key = (coordinator, number)
         probe = self._seen.get(key)
         if probe is None:

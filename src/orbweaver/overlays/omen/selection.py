@@ -1,0 +1,56 @@
+"""selectView (Algorithm 4): which nodes are the backups of each node that this one answers for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from orbweaver.core.ids import NodeId
+from orbweaver.core.overlay import Context
+from orbweaver.overlays.omen.acquaintances import Acquaintances
+from orbweaver.overlays.omen.backups import (
+    Candidate,
+    build_backups_greedy,
+    build_backups_primal_dual,
+    coverage,
+)
+from orbweaver.overlays.omen.churn import LocalViews
+from orbweaver.overlays.omen.params import OMenParams
+
+
+class ViewSelection:
+    def __init__(self, context: Context, params: OMenParams) -> None:
+        self._rng = context.rng
+        self._params = params
+
+    def select_view(
+        self,
+        views: LocalViews,
+        candidates: Sequence[Candidate],
+        pool: Acquaintances,
+        joining: Collection[NodeId],
+    ) -> None:
+        """Refill the backup sets that could cover more than they do.
+
+        A set that covers all it can is kept, so that backups do not change with each exchange.
+        A node that joins needs a partner for each topic even with a coverage factor of 0.
+        """
+        masks = dict(candidates)
+        for node, view in views.of.items():
+            if node in pool:
+                view.topics = pool.known[node].interest.mask
+            view.backups = {n: masks[n] for n in view.backups if n in masks and n != node}
+            factor = max(1, self._params.coverage) if node in joining else self._params.coverage
+            covered = coverage(view.topics, view.backups.items(), factor)
+            possible = coverage(view.topics, masks.items(), factor)
+            if covered.total() < possible.total():
+                fits = [(n, mask) for n, mask in candidates if n != node]
+                view.backups = dict(self.build_backups(view.topics, fits, factor))
+                covered = coverage(view.topics, view.backups.items(), factor)
+            view.ready.round(view.topics, covered)
+
+    def build_backups(self, topics: int, fits: list[Candidate], factor: int) -> list[Candidate]:
+        if self._params.omen_g == "shadow":
+            return [(node, mask) for node, mask in fits if mask & topics]
+        if self._params.backups == "greedy":
+            return build_backups_greedy(topics, fits, factor)
+        return build_backups_primal_dual(topics, fits, factor, self._rng, self._params.subscriber)
