@@ -13,10 +13,8 @@ NAMELESS = {"common", "helpers", "misc", "tools", "util", "utils"}
 NOT_YET_UNIQUE = {
     "Ask": "a message of Magnet; net/frames has the other",
     "Branch": "overlays/magnet/trees.py; gossip/relays.py has the other",
-    "Join": "a message of OMen and of Rappel, each in its paper's words",
     "Peer": "overlays/magnet/table.py; overlays/vitis/table.py has the other",
     "Ping": "a message of Magnet; net/frames has the other",
-    "Probe": "a message of OMen and of Rappel, each in its paper's words",
     "Scale": "study/spidercast and study/vitis each measure a paper in their own scales",
 }
 """Class names that still occur twice, each with its reason."""

@@ -26,9 +26,11 @@ from orbweaver.gossip.messages import (
     Unrelay,
 )
 from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Newest, Prune, Push
+from orbweaver.gossip.vivaldi import Coordinates
 from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.overlays.magnet import messages as magnet
 from orbweaver.overlays.omen import messages as omen
+from orbweaver.overlays.rappel import messages as rappel
 from orbweaver.overlays.spidercast.messages import (
     Closer,
     Connect,
@@ -47,6 +49,7 @@ from orbweaver.overlays.spidercast.messages import (
 from orbweaver.overlays.static import Link, LinkHeartbeat, LinkLeave
 from orbweaver.overlays.vitis.messages import Goodbye, Profile, Proposal
 from orbweaver.sim.simulation import simulate
+from orbweaver.testing.cases import QUICK
 from orbweaver.workload.scenario import ChurnSpec, PublishSpec, RunSpec, Scenario, WorkloadSpec
 
 FOLDER = Path(__file__).parent
@@ -100,6 +103,38 @@ def samples() -> list[Message]:
         LinkLeave(),
         *magnet_samples(interest, event),
         *omen_samples(interest, entry),
+        *rappel_samples(event),
+    ]
+
+
+def rappel_samples(event: Event) -> list[Message]:
+    place = Coordinates((1.5, -2.25), 0.5)
+    line = rappel.Descent("news", NodeId(1), place, place, (NodeId(4), NodeId(1)))
+    names = ((NodeId(7), 1000, "a/b", 3),)
+    four = NodeId(4)
+    return [
+        rappel.PlaceProbe(),
+        rappel.PlaceProbeOk(place, 0.5, (four,)),
+        rappel.PingRequest(3, True, ("news",), names),
+        rappel.PingAck(3, True, (four,), (line,), names),
+        rappel.Fetch(),
+        rappel.Fetched(3, place, bytes(128)),
+        rappel.Befriend(),
+        rappel.BefriendOk((four,)),
+        rappel.BefriendDeny((four,)),
+        rappel.Unfriend(),
+        rappel.Departing(),
+        rappel.JoinRequest("news", four, place),
+        rappel.JoinOk(line, names),
+        rappel.JoinForward("news", four),
+        rappel.JoinDeny("news"),
+        rappel.ChangeParent("news", four),
+        rappel.Adopt("news", four),
+        rappel.LeaveParent("news"),
+        rappel.Lineage(line),
+        rappel.OtherRoot("news", four),
+        rappel.Update(event, 2, 15),
+        rappel.FeedPull(names),
     ]
 
 
@@ -171,6 +206,7 @@ def trace(name: str) -> str:
     """The first steps of a small run with a leave, a crash and some events."""
     scenario = Scenario(
         overlay=name,
+        params=QUICK.get(name, {}),
         workload=WorkloadSpec(nodes=6, topics=4, subscriptions_per_node="2"),
         publish=PublishSpec(per_topic=2),
         churn=ChurnSpec(model="exponential", on_ms=6000, off_ms=2000),

@@ -11,6 +11,7 @@ import pytest
 from orbweaver.net.opening import open_params
 from orbweaver.net.settings import Settings
 from orbweaver.overlays.catalog import OVERLAYS
+from orbweaver.testing.cases import QUICK as SETTINGS
 from tests.net.processes import Fleet, Process, fleet, missing, until
 
 TOPICS = ("news", "news/sport", "weather", "märkte", "games")
@@ -37,7 +38,7 @@ def test_a_node_that_hangs_for_a_while(overlay: str, tmp_path: Path) -> None:
     """Nobody waits for it, and afterwards it has everything."""
 
     async def scenario() -> None:
-        async with fleet(overlay=overlay, **QUICK) as made:
+        async with fleet(overlay=overlay, params=SETTINGS.get(overlay, {}), **QUICK) as made:
             await start(made, 5, tmp_path, Random(1))
             hangs, *others = made.lives
             for node in made.lives:
@@ -66,7 +67,7 @@ async def kill_a_third(overlay: str, folder: Path, nodes: int, seconds: float) -
     nodes is killed, the first of all among them, and the last, which later comes back."""
     chance = Random(overlay)
     pause_s = nodes * 0.01
-    async with fleet(overlay=overlay, **QUICK) as made:
+    async with fleet(overlay=overlay, params=SETTINGS.get(overlay, {}), **QUICK) as made:
         await start(made, nodes, folder, chance)
         await asyncio.gather(*(node.flow(pause_s) for node in made.lives))
         await until(lambda: all(node.got for node in made.lives))

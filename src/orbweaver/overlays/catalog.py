@@ -8,6 +8,7 @@ from orbweaver.core.errors import UsageError, nearest
 from orbweaver.core.overlay import Overlay
 from orbweaver.overlays.magnet import Magnet, MagnetStrawman
 from orbweaver.overlays.omen import OMen
+from orbweaver.overlays.rappel import Rappel
 from orbweaver.overlays.spidercast import SpiderCast
 from orbweaver.overlays.spidercast.baselines import RandomLinks, Similarity
 from orbweaver.overlays.spidercast.ring_per_topic import RingPerTopic
@@ -30,6 +31,7 @@ OVERLAYS: dict[str, type[Overlay]] = {
         RandomLinks,
         RingPerTopic,
         Static,
+        Rappel,
     )
 }
 

@@ -14,7 +14,7 @@ from orbweaver.core.seeds import generator
 from orbweaver.gossip.cache import Held
 from orbweaver.gossip.vivaldi import Coordinates
 from orbweaver.overlays.rappel.messages import Descent
-from orbweaver.overlays.rappel.trees import DENY, OK, Tree
+from orbweaver.overlays.rappel.trees import DENY, OK, FeedTree
 
 ROOT, ME = NodeId(1), NodeId(10)
 
@@ -23,8 +23,8 @@ def at(x: float, y: float = 0.0) -> Coordinates:
     return Coordinates((x, y))
 
 
-def make(fanout: int = 2, parent: int = 5, mine: float = 10.0) -> tuple[Tree, Coordinates]:
-    tree = Tree("news", ME, fanout, 10)
+def make(fanout: int = 2, parent: int = 5, mine: float = 10.0) -> tuple[FeedTree, Coordinates]:
+    tree = FeedTree("news", ME, fanout, 10)
     tree.parent = NodeId(parent)
     tree.descend(Descent("news", ROOT, at(0), at(5.0), (NodeId(parent), ROOT)))
     return tree, at(mine)
@@ -66,7 +66,7 @@ def test_an_ancestor_and_a_node_without_a_tree_are_denied() -> None:
     assert tree.receive_join(mine, NodeId(5), at(5.0)) == DENY
     tree.parent = None
     assert tree.receive_join(mine, NodeId(20), at(11.0)) == DENY
-    assert Tree("news", ME, 2, 10).receive_join(mine, NodeId(20), at(11.0)) == DENY
+    assert FeedTree("news", ME, 2, 10).receive_join(mine, NodeId(20), at(11.0)) == DENY
 
 
 def test_an_adopted_child_finds_room_in_any_case() -> None:
@@ -99,7 +99,7 @@ def test_any_order_of_joins_ends_in_one_tree_that_holds_the_invariant(
 ) -> None:
     where = {NodeId(n): at(float(x), float(y)) for n, (x, y) in enumerate(places)}
     root = NodeId(0)
-    trees = {node: Tree("news", node, fanout, 10) for node in where}
+    trees = {node: FeedTree("news", node, fanout, 10) for node in where}
     for tree in trees.values():
         tree.root, tree.root_place = root, where[root]
     todo = [(node, root) for node in where if node != root]
@@ -129,7 +129,7 @@ def test_any_order_of_joins_ends_in_one_tree_that_holds_the_invariant(
 
 
 def test_the_ancestor_for_a_rejoin_is_drawn_with_falling_probability() -> None:
-    tree = Tree("news", ME, 5, 10)
+    tree = FeedTree("news", ME, 5, 10)
     tree.ancestors = tuple(NodeId(n) for n in (9, 8, 7, 6))
     rng = generator("rejoin")
     counts = Counter(tree.rejoin_at(rng) for _ in range(10_000))

@@ -39,20 +39,20 @@ class Descent(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The parent, its parent, and so on up to the root."""
 
 
-class Probe(Message, frozen=True, tag="probe"):
+class PlaceProbe(Message, frozen=True, tag="rappel.probe"):
     """Ask for the receiver's coordinates while the sender finds its own (section 6.1.4)."""
 
     purpose: ClassVar[Purpose] = "build"
 
 
-class ProbeOk(Message, frozen=True, tag="probe-ok"):
+class PlaceProbeOk(Message, frozen=True, tag="rappel.probe-ok"):
     place: Coordinates
     error: float
     others: Nodes
     """A few nodes that the sender may probe too."""
 
 
-class PingRequest(Message, frozen=True, tag="ping"):
+class PingRequest(Message, frozen=True, tag="rappel.ping"):
     """One ping serves every relation of two nodes (section 3.3 and 4.1)."""
 
     purpose: ClassVar[Purpose] = "keepalive"
@@ -67,7 +67,7 @@ class PingRequest(Message, frozen=True, tag="ping"):
     """Updates of these feeds in the sender's cache."""
 
 
-class PingAck(Message, frozen=True, tag="ping-ack"):
+class PingAck(Message, frozen=True, tag="rappel.ping-ack"):
     purpose: ClassVar[Purpose] = "keepalive"
 
     version: Version
@@ -80,39 +80,39 @@ class PingAck(Message, frozen=True, tag="ping-ack"):
     have: Names
 
 
-class Fetch(Message, frozen=True, tag="fetch"):
+class Fetch(Message, frozen=True, tag="rappel.fetch"):
     """Ask for the receiver's filter and coordinates (section 3.4)."""
 
 
-class Fetched(Message, frozen=True, tag="fetched"):
+class Fetched(Message, frozen=True, tag="rappel.fetched"):
     version: Version
     place: Coordinates
     bloom: Annotated[bytes, Meta(min_length=BYTES, max_length=BYTES)]
 
 
-class Befriend(Message, frozen=True, tag="befriend"):
+class Befriend(Message, frozen=True, tag="rappel.befriend"):
     """Request friendship (section 3.4)."""
 
 
-class BefriendOk(Message, frozen=True, tag="befriend-ok"):
+class BefriendOk(Message, frozen=True, tag="rappel.befriend-ok"):
     friends: Nodes
 
 
-class BefriendDeny(Message, frozen=True, tag="befriend-deny"):
+class BefriendDeny(Message, frozen=True, tag="rappel.befriend-deny"):
     """The sender's fans set is full."""
 
     friends: Nodes
 
 
-class Unfriend(Message, frozen=True, tag="unfriend"):
+class Unfriend(Message, frozen=True, tag="rappel.unfriend"):
     """The receiver is no friend of the sender any more."""
 
 
-class Departing(Message, frozen=True, tag="departing"):
+class Departing(Message, frozen=True, tag="rappel.departing"):
     """The sender goes offline."""
 
 
-class Join(Message, frozen=True, tag="join"):
+class JoinRequest(Message, frozen=True, tag="rappel.join"):
     """Request the receiver as the parent in the tree of a feed (Algorithm 2)."""
 
     topic: Topic
@@ -121,28 +121,28 @@ class Join(Message, frozen=True, tag="join"):
     place: Coordinates
 
 
-class JoinOk(Message, frozen=True, tag="join-ok"):
+class JoinOk(Message, frozen=True, tag="rappel.join-ok"):
     line: Descent
     have: Names
 
 
-class JoinForward(Message, frozen=True, tag="join-forward"):
+class JoinForward(Message, frozen=True, tag="rappel.join-forward"):
     topic: Topic
     to: NodeId
 
 
-class JoinDeny(Message, frozen=True, tag="join-deny"):
+class JoinDeny(Message, frozen=True, tag="rappel.join-deny"):
     topic: Topic
 
 
-class ChangeParent(Message, frozen=True, tag="change-parent"):
+class ChangeParent(Message, frozen=True, tag="rappel.change-parent"):
     """Tell a child to join the tree at another node (Fig. 4(d) and section 4.4)."""
 
     topic: Topic
     to: NodeId
 
 
-class Adopt(Message, frozen=True, tag="adopt"):
+class Adopt(Message, frozen=True, tag="rappel.adopt"):
     """Tell the parent of a leaving node to take this child of it, even in excess of `children`
     (section 4.4)."""
 
@@ -150,30 +150,30 @@ class Adopt(Message, frozen=True, tag="adopt"):
     child: NodeId
 
 
-class LeaveParent(Message, frozen=True, tag="leave-parent"):
+class LeaveParent(Message, frozen=True, tag="rappel.leave-parent"):
     """The sender is no child of the receiver any more."""
 
     topic: Topic
 
 
-class Lineage(Message, frozen=True, tag="lineage"):
+class Lineage(Message, frozen=True, tag="rappel.lineage"):
     """Tell a child at once that the ancestors have changed."""
 
     line: Descent
 
 
-class OtherRoot(Message, frozen=True, tag="other-root"):
+class OtherRoot(Message, frozen=True, tag="rappel.other-root"):
     """Tell the root of a part of a tree that there is a part with a lower root."""
 
     topic: Topic
     root: NodeId
 
 
-class Update(Carrier, frozen=True, tag="update"):
+class Update(Carrier, frozen=True, tag="rappel.update"):
     """An update of a feed, pushed or pulled."""
 
 
-class FeedPull(Message, frozen=True, tag="feed-pull"):
+class FeedPull(Message, frozen=True, tag="rappel.feed-pull"):
     """Ask a parent or child for updates."""
 
     purpose: ClassVar[Purpose] = "repair"

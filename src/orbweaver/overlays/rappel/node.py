@@ -34,22 +34,22 @@ from orbweaver.overlays.rappel.messages import (
     FeedPull,
     Fetch,
     Fetched,
-    Join,
     JoinDeny,
     JoinForward,
     JoinOk,
+    JoinRequest,
     LeaveParent,
     Lineage,
     OtherRoot,
     PingAck,
     PingRequest,
-    Probe,
-    ProbeOk,
+    PlaceProbe,
+    PlaceProbeOk,
     Unfriend,
     Update,
 )
 from orbweaver.overlays.rappel.params import RappelParams
-from orbweaver.overlays.rappel.trees import Tree
+from orbweaver.overlays.rappel.trees import FeedTree
 
 HOPS_MAX = 64
 """Most nodes that one search for a parent asks."""
@@ -69,10 +69,10 @@ class Rappel(Overlay):
     paper: ClassVar[str] = "Rappel, Computer Networks 2009"
     Params = RappelParams
     params: RappelParams
-    messages = (Probe, ProbeOk, PingRequest, PingAck, Fetch, Fetched, Befriend, BefriendOk,
-                BefriendDeny, Unfriend, Departing, Join, JoinOk, JoinForward, JoinDeny,
-                ChangeParent, Adopt, LeaveParent, Lineage, OtherRoot, Update, FeedPull, News,
-                NewsReply)  # fmt: skip
+    messages = (PlaceProbe, PlaceProbeOk, PingRequest, PingAck, Fetch, Fetched, Befriend,
+                BefriendOk, BefriendDeny, Unfriend, Departing, JoinRequest, JoinOk, JoinForward,
+                JoinDeny, ChangeParent, Adopt, LeaveParent, Lineage, OtherRoot, Update, FeedPull,
+                News, NewsReply)  # fmt: skip
 
     def __init__(self, context: Context, params: RappelParams) -> None:
         super().__init__(context, params)
@@ -82,7 +82,7 @@ class Rappel(Overlay):
             context.me, params.friends, params.fans, params.candidates, params.delta
         )
         self.newscast = Newscast(context, self.interest, params.view_size)
-        self.trees: dict[Topic, Tree] = {}
+        self.trees: dict[Topic, FeedTree] = {}
         self.online = False
         self.running = False
         self.me = Portrait(self.vivaldi.coordinates, 0, 0)
@@ -185,7 +185,9 @@ class Rappel(Overlay):
         """Take part in a feed, as a subscriber or as a publisher (section 5.1)."""
         if topic in self.trees:
             return
-        self.trees[topic] = Tree(topic, self.context.me, self.params.children, self.params.cache)
+        self.trees[topic] = FeedTree(
+            topic, self.context.me, self.params.children, self.params.cache
+        )
         self._interest_changed()
         if self.online:
             self._become_root(topic)
@@ -246,17 +248,17 @@ class Rappel(Overlay):
             return
         self.context.outbox.set_timer("probe", self.params.probe_ms)
         if self._landmarks:
-            self.context.outbox.send(pick(self.context.rng, list(self._landmarks)), Probe())
+            self.context.outbox.send(pick(self.context.rng, list(self._landmarks)), PlaceProbe())
 
-    def on_probe(self, sender: NodeId, message: Probe) -> None:
+    def on_probe(self, sender: NodeId, message: PlaceProbe) -> None:
         known = [*self._landmarks, *self._linked]
         others = tuple(n for n in sample(self.context.rng, known, OTHERS) if n != sender)
         place, error = self.vivaldi.coordinates, self.vivaldi.error
-        self.context.outbox.send(sender, ProbeOk(place, error, others))
+        self.context.outbox.send(sender, PlaceProbeOk(place, error, others))
         if not self.online and len(self._landmarks) < LANDMARKS_MAX:
             self._landmarks[sender] = None
 
-    def on_probe_ok(self, sender: NodeId, message: ProbeOk) -> None:
+    def on_probe_ok(self, sender: NodeId, message: PlaceProbeOk) -> None:
         if self.online:
             return
         for node in message.others[:OTHERS]:
@@ -305,7 +307,7 @@ class Rappel(Overlay):
         if self._unanswered:
             self.context.outbox.set_timer("timeout", self.params.timeout_ms // TRIES)
 
-    def _have(self, trees: Iterable[Tree]) -> tuple[EventName, ...]:
+    def _have(self, trees: Iterable[FeedTree]) -> tuple[EventName, ...]:
         return tuple(name for tree in trees for name in tree.names())
 
     def on_ping(self, sender: NodeId, message: PingRequest) -> None:
@@ -315,7 +317,7 @@ class Rappel(Overlay):
             self.friends.fans.pop(sender, None)
         elif sender not in self.friends.fans:
             self.friends.approve(sender)
-        mine: list[Tree] = []
+        mine: list[FeedTree] = []
         for topic, tree in self.trees.items():
             if sender not in tree.children:
                 continue
@@ -475,7 +477,7 @@ class Rappel(Overlay):
 
     # -- joining trees (sections 4.2 to 4.4 and 5.1)
 
-    def seek(self, tree: Tree, first: Sequence[NodeId] = ()) -> None:
+    def seek(self, tree: FeedTree, first: Sequence[NodeId] = ()) -> None:
         """Look for a parent: at `first`, at ancestors, at friends, then at the publisher."""
         if tree.seeking is not None or not self.online:
             return
@@ -494,7 +496,7 @@ class Rappel(Overlay):
         tree.queue = list(dict.fromkeys(targets))
         self._next_target(tree)
 
-    def _next_target(self, tree: Tree) -> None:
+    def _next_target(self, tree: FeedTree) -> None:
         tree.seeking = None
         while tree.queue:
             target = tree.queue.pop(0)
@@ -506,14 +508,14 @@ class Rappel(Overlay):
         if tree.parent is None and named is not None and named != self.context.me:
             self.context.outbox.set_timer(("join", tree.topic), self.params.join_ms)
 
-    def _ask(self, tree: Tree, target: NodeId) -> None:
+    def _ask(self, tree: FeedTree, target: NodeId) -> None:
         tree.seeking = target
         tree.visited[target] = None
         root = tree.root if tree.root is not None else self.context.me
-        self.context.outbox.send(target, Join(tree.topic, root, self.me.place))
+        self.context.outbox.send(target, JoinRequest(tree.topic, root, self.me.place))
         self.context.outbox.set_timer(("join", tree.topic), self.params.join_ms)
 
-    def on_join(self, sender: NodeId, message: Join) -> None:
+    def on_join(self, sender: NodeId, message: JoinRequest) -> None:
         """Receive-Join (Algorithm 2)."""
         self._check_place(message.place)
         outbox, tree = self.context.outbox, self.trees.get(message.topic)
@@ -551,10 +553,10 @@ class Rappel(Overlay):
         else:
             outbox.send(sender, JoinDeny(message.topic))
 
-    def _unnamed(self, tree: Tree) -> bool:
+    def _unnamed(self, tree: FeedTree) -> bool:
         return self.context.publisher_of(tree.topic) is None
 
-    def _evict(self, tree: Tree, child: NodeId, to: NodeId) -> None:
+    def _evict(self, tree: FeedTree, child: NodeId, to: NodeId) -> None:
         """Send a child elsewhere. It gets updates from here until it has another parent."""
         del tree.children[child]
         if len(tree.leaving) < self.params.children:
@@ -593,7 +595,7 @@ class Rappel(Overlay):
                 "an ancestor list begins with its sender and ends with the publisher of the feed"
             )
 
-    def _rightful(self, tree: Tree, line: Descent) -> bool:
+    def _rightful(self, tree: FeedTree, line: Descent) -> bool:
         """Return whether the line leads to the publisher, where one is named."""
         named = self.context.publisher_of(tree.topic)
         return named is None or line.root == named
@@ -644,7 +646,7 @@ class Rappel(Overlay):
         ):
             self.seek(tree, [message.root])
 
-    def descend(self, tree: Tree, sender: NodeId, line: Descent) -> None:
+    def descend(self, tree: FeedTree, sender: NodeId, line: Descent) -> None:
         """Take the parent's line, and pass a change on at once to the whole subtree."""
         self._check_line(sender, line)
         if self.context.me in line.ancestors or not self._rightful(tree, line):
@@ -657,7 +659,7 @@ class Rappel(Overlay):
         if not tree.holds_invariant(self.me.place):
             self.seek(tree, [line.root])
 
-    def _flush(self, tree: Tree) -> None:
+    def _flush(self, tree: FeedTree) -> None:
         line = tree.descent(self.me.place)
         if line is not None:
             self.context.outbox.send_all(list(tree.children), Lineage(line))
@@ -668,7 +670,7 @@ class Rappel(Overlay):
             self.descend(tree, sender, message.line)
             self._relink(sender)
 
-    def orphaned(self, tree: Tree) -> None:
+    def orphaned(self, tree: FeedTree) -> None:
         """Look for another parent, first at the grandparent (section 4.1)."""
         lost, above = tree.parent, tree.ancestors[1:]
         self._become_root(tree.topic)
@@ -689,7 +691,7 @@ class Rappel(Overlay):
             if ancestor is not None:
                 self.seek(tree, [ancestor])
 
-    def leave_tree(self, tree: Tree) -> None:
+    def leave_tree(self, tree: FeedTree) -> None:
         """Hand the children over (section 4.4). Nothing is relayed afterwards: a node that does
         not subscribe relays no update, and what is under way is pulled from the new parents."""
         outbox, heir = self.context.outbox, tree.heir()
@@ -730,7 +732,7 @@ class Rappel(Overlay):
         self._push(tree, Held(event, 0, 0, self.context.outbox.now()), None)
         return event
 
-    def _push(self, tree: Tree, held: Held, source: NodeId | None) -> None:
+    def _push(self, tree: FeedTree, held: Held, source: NodeId | None) -> None:
         tree.put(held)
         peers = [peer for peer in tree.neighbors() if peer != source]
         age_ms = held.age_at(self.context.outbox.now())
@@ -846,8 +848,8 @@ TIMERS: dict[str, Callable[[Rappel], None]] = {
 }
 
 Rappel.ON = {
-    Probe: Rappel.on_probe,
-    ProbeOk: Rappel.on_probe_ok,
+    PlaceProbe: Rappel.on_probe,
+    PlaceProbeOk: Rappel.on_probe_ok,
     PingRequest: Rappel.on_ping,
     PingAck: Rappel.on_ping_ack,
     Fetch: Rappel.on_fetch,
@@ -857,7 +859,7 @@ Rappel.ON = {
     BefriendDeny: Rappel.on_befriend_deny,
     Unfriend: Rappel.on_unfriend,
     Departing: Rappel.on_departing,
-    Join: Rappel.on_join,
+    JoinRequest: Rappel.on_join,
     JoinOk: Rappel.on_join_ok,
     JoinForward: Rappel.on_join_forward,
     JoinDeny: Rappel.on_join_deny,

@@ -38,7 +38,7 @@ DENY = Decision("deny")
 OK = Decision("ok")
 
 
-class Tree:
+class FeedTree:
     """The place of one node in one tree, its joins under way, and its cache of updates."""
 
     def __init__(self, topic: Topic, me: NodeId, fanout: int, cache: int) -> None:
