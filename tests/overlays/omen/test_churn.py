@@ -69,6 +69,16 @@ def test_a_notification_ends_an_event_for_good() -> None:
     assert handling.handle_churn_event(LEFT1._replace(incarnation=2), ME, ME, now=2000)
 
 
+def test_a_node_that_was_suspected_wrongly_can_leave_later() -> None:
+    handling = ChurnHandling(standby_ms=100)
+    handling.handle_churn_event(LEFT1, ME, ME, now=0)
+    handling.lives(V1, LEFT1.incarnation)
+    assert not handling.pending()
+    handling.gc_churn_event(LEFT1)
+    handling.lives(V1, LEFT1.incarnation)
+    assert handling.handle_churn_event(LEFT1, ME, ME, now=5)
+
+
 def test_notices_without_end_are_not_kept() -> None:
     handling = ChurnHandling(standby_ms=100)
     for node in range(3 * WAITING_MAX):

@@ -110,6 +110,13 @@ class ChurnHandling:
         if len(self._handled) > HANDLED_MAX:
             del self._handled[next(iter(self._handled))]
 
+    def lives(self, node: NodeId, incarnation: int) -> None:
+        """Note that a node is there, so that a departure which it was suspected of is none. When
+        it leaves later, that is a new event."""
+        event = ChurnEvent(node, incarnation, "leave")
+        for events in (self.exe_queue, self.standby, self._handled):
+            events.pop(event, None)
+
     def pending(self) -> list[NodeId]:
         """Return the nodes of all events that wait here, those to handle first."""
         return list(dict.fromkeys(event.node for event in [*self.exe_queue, *self.standby]))

@@ -431,6 +431,7 @@ class OMen(Overlay):
             return
         self.pool.take([message.about], [0], self.context.outbox.now())
         view.incarnation = message.incarnation
+        self.churn.lives(sender, message.incarnation)
         view.topics = message.about.interest.mask
         view.neighbors = {held.about.node: held.about.interest.mask for held in message.neighbors}
         size = self.params.resilience + 1
