@@ -170,6 +170,19 @@ def test_a_loop_in_the_ancestors_ends_the_edge() -> None:
     assert node.trees["news"].parent is None
 
 
+def test_an_orphan_keeps_its_subtree_together() -> None:
+    node, outbox = joined()
+    tree = node.trees["news"]
+    node.receive(PEER, JoinRequest("news", ROOT, place(50.0)))
+    assert PEER in tree.children
+    node.lost(ROOT)
+    assert tree.parent is None
+    line = tree.descent(node.me.place)
+    assert line is not None
+    assert (line.ancestors[0], line.ancestors[-1]) == (ME, ROOT)
+    assert all(m.line == line for _, m in outbox.take() if isinstance(m, Lineage))
+
+
 def test_only_the_parent_changes_the_ancestors() -> None:
     node, _ = joined()
     before = node.trees["news"].ancestors

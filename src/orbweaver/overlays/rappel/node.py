@@ -204,10 +204,10 @@ class Rappel(Overlay):
         node begins as the root of its own part of the tree, and parts join lower roots."""
         tree = self.trees[topic]
         tree.parent = tree.parent_place = None
-        tree.ancestors = ()
         named = self.context.publisher_of(topic)
         if named is None or named == self.context.me:
             tree.root, tree.root_place = self.context.me, self.me.place
+            tree.ancestors = ()  # elsewhere the old ones stay until there is another parent
         else:
             tree.root = named
 
