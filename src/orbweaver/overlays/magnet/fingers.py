@@ -22,6 +22,8 @@ HOPS_MAX = 64
 """Most steps of a walk or a lookup that a node takes part in."""
 AGAIN_MS = 10_000
 """Milliseconds after which a node looks anew for all fingers if half of them have moved."""
+NOWHERE = -1
+"""In place of where a finger stood: it was chosen from another place of this node."""
 WALK_MS = 2000
 """Milliseconds after which the walks of a level that have not come back are given up."""
 
@@ -33,7 +35,6 @@ class AllPlaces:
         self._directory = directory
         self.places: dict[NodeId, int] = {}
         self._order: list[NodeId] = []
-        self._sorted: list[int] = []
         self._made_ms = -1
 
     def others(self, me: NodeId, now: int) -> list[NodeId]:
@@ -113,7 +114,10 @@ class Fingers:
         self._turn = 0
 
     def moved(self, place: int) -> None:
-        """This node stands at a place: the fingers that it has are no fingers there."""
+        """This node stands at a place: the fingers that it has are no fingers there, and are drawn
+        anew as if they had moved."""
+        for node in self._table.fingers:
+            self._table.fingers[node] = NOWHERE
         if self._oracle is not None:
             self._oracle.places[self._context.me] = place
         self._medians = None

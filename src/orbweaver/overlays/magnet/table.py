@@ -7,7 +7,7 @@ A node is only linked with on its own word: what others tell of it makes this no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from orbweaver.core.identifiers import SPACE
 from orbweaver.core.ids import NodeId
@@ -382,13 +382,6 @@ class Table:
             self._outbox.send(node, Unlink(leaving=True))
             self._outbox.link_down(node)
         self.peers.clear()
-
-    def heard(self, nodes: Iterable[NodeId]) -> None:
-        """Note that other messages came from these neighbours."""
-        now = self._outbox.now()
-        for node in nodes:
-            if node in self.peers:
-                self.peers[node].heard_ms = now
 
     def _update(self, peer: Peer, about: RingDescriptor) -> None:
         before = peer.about
