@@ -53,7 +53,8 @@ from orbweaver.workload.scenario import (
 )
 
 KEPT = Path("out/compare.jsonl")
-WARMUP_MS = 30_000
+WARMUP_MS = 60_000
+"""Time in ms for overlays to form, unless told otherwise. Rappel, the slowest, needs most of it."""
 CALM, CHURNED = "calm", "churned"
 CHURN = "exponential:300:75"
 CHURN_MS = 30_000
@@ -90,7 +91,7 @@ def compare(
     warmup_ms: Annotated[
         int | None,
         typer.Option(
-            help="Milliseconds for the overlays to form. [default: 30000, or the scenario's]"
+            help="Milliseconds for the overlays to form. [default: 60000, or the scenario's]"
         ),
     ] = None,
     set: Annotated[
