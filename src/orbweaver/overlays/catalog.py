@@ -2,48 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.core.overlay import Overlay
-from orbweaver.overlays.magnet import Magnet, MagnetStrawman
-from orbweaver.overlays.omen import OMen
-from orbweaver.overlays.rappel import Rappel
-from orbweaver.overlays.spidercast import SpiderCast
-from orbweaver.overlays.spidercast.baselines import RandomLinks, Similarity
-from orbweaver.overlays.spidercast.ring_per_topic import RingPerTopic
-from orbweaver.overlays.static import Static
-from orbweaver.overlays.vitis import Vitis
-from orbweaver.overlays.vitis.opt import Opt
-from orbweaver.overlays.vitis.rvr import Rvr
 
-OVERLAYS: dict[str, type[Overlay]] = {
-    overlay.name: overlay
-    for overlay in (
-        SpiderCast,
-        Vitis,
-        Rvr,
-        Opt,
-        Magnet,
-        MagnetStrawman,
-        OMen,
-        Similarity,
-        RandomLinks,
-        RingPerTopic,
-        Static,
-        Rappel,
-    )
+PLACES = {
+    "spidercast": "orbweaver.overlays.spidercast:SpiderCast",
+    "vitis": "orbweaver.overlays.vitis:Vitis",
+    "rvr": "orbweaver.overlays.vitis.rvr:Rvr",
+    "opt": "orbweaver.overlays.vitis.opt:Opt",
+    "magnet": "orbweaver.overlays.magnet:Magnet",
+    "magnet-strawman": "orbweaver.overlays.magnet:MagnetStrawman",
+    "omen": "orbweaver.overlays.omen:OMen",
+    "similarity": "orbweaver.overlays.spidercast.baselines:Similarity",
+    "random": "orbweaver.overlays.spidercast.baselines:RandomLinks",
+    "ring-per-topic": "orbweaver.overlays.spidercast.ring_per_topic:RingPerTopic",
+    "static": "orbweaver.overlays.static:Static",
+    "rappel": "orbweaver.overlays.rappel:Rappel",
 }
+"""Name -> module and class."""
+
+
+class Overlays(Mapping[str, type[Overlay]]):
+    """The overlays of the list. A class is loaded when it is asked for: a node runs one overlay,
+    and all of them together take megabytes."""
+
+    def __getitem__(self, name: str) -> type[Overlay]:
+        module, _, attribute = PLACES[name].partition(":")
+        return _load(name, module, attribute)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PLACES)
+
+    def __len__(self) -> int:
+        return len(PLACES)
+
+
+OVERLAYS = Overlays()
 
 
 def find(name: str) -> type[Overlay]:
     """Return the overlay class of this name, or raise a `UsageError` with the nearest name."""
-    if name in OVERLAYS:
+    if name in PLACES:
         return OVERLAYS[name]
     module, colon, attribute = name.partition(":")
     if colon:
         return _load(name, module, attribute)
-    raise UsageError(f"there is no overlay '{name}': {nearest(name, OVERLAYS)}")
+    raise UsageError(f"there is no overlay '{name}': {nearest(name, PLACES)}")
 
 
 def _load(name: str, module: str, attribute: str) -> type[Overlay]:
