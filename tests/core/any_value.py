@@ -63,7 +63,10 @@ def values_of(
 def _within(
     values: st.SearchStrategy[Any], base: Any, metas: tuple[Any, ...]
 ) -> st.SearchStrategy[Any]:
-    """Of these, what keeps to the bounds. Lengths are kept to anyway."""
+    """Return those of the values that keep to the bounds. Greatest lengths are kept to anyway."""
+    lengths = [meta for meta in metas if meta.min_length is not None]
+    if base is bytes and lengths:
+        return st.binary(min_size=lengths[0].min_length, max_size=lengths[0].max_length)
     if base is not int:
         return values
     least, most = INT_MIN, INT_MAX

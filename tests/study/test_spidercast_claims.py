@@ -32,7 +32,8 @@ def test_the_study_names_its_oracle_and_nothing_else_has_one() -> None:
     assert asked == dict.fromkeys(asked, "full") | others
     params = [overlay.Params() for overlay in OVERLAYS.values()]
     meshes = [one.membership for one in params if isinstance(one, MembershipParams)]
-    assert meshes == ["gossip"] * 4
+    assert len(meshes) >= 4
+    assert set(meshes) == {"gossip"}
 
 
 @pytest.mark.slow
