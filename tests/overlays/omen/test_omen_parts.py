@@ -128,6 +128,14 @@ def test_what_counts_as_connected() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("how", ["probe", "inside"])
+def test_a_node_that_reported_and_left_connects_nothing(how: str) -> None:
+    """Node 2 has left the shadow set since it reported. Others are still joined by its label."""
+    seen = {2: [("a", 2)], 3: [("a", 2)], 4: [("a", 2)]}
+    made = session("leave", seen, {2: [3, 4], 3: [2, 4], 4: [2]})
+    assert components(made, how, TopicTable("ab"), {3: 0b01, 4: 0b01}) == [(3, 4, 0b01)]
+
+
 def test_a_start_from_given_links() -> None:
     """A plan's links are the links from the start, and topics stay connected by them."""
     net = OverlayNet(OMen, dict.fromkeys(range(6), "a"), contacts_are_links=True)

@@ -142,22 +142,27 @@ class Session:
 def components(
     session: Session, how: str, topics: TopicTable, interests: Mapping[NodeId, int]
 ) -> list[Joined]:
-    """Return which shadow nodes are connected, by what they reported."""
+    """Return which shadow nodes are connected, by what they reported.
+
+    `interests` are the topics of the shadow nodes that are there now. A node that has reported
+    and left since is not among them, and connects nothing.
+    """
     if session.event.kind == "join":  # what was there before is connected
         others = {n: mask for n, mask in interests.items() if n != session.event.node}
         return _alike((1 << t, n, 0) for n, mask in others.items() for t in bits_of(mask))
+    reports = [(node, report) for node, report in session.reports.items() if node in interests]
     if how == "probe":
         return _alike(
             (topics.mask(label.topic), node, label.least)
-            for node, report in session.reports.items()
+            for node, report in reports
             for label in report.labels
         )
-    joined = []
-    for node, report in session.reports.items():
-        for peer in report.neighbors:
-            if peer in interests and peer in session.reports:
-                joined.append((node, peer, interests[node] & interests[peer]))
-    return joined
+    return [
+        (node, peer, interests[node] & interests[peer])
+        for node, report in reports
+        for peer in report.neighbors
+        if peer in interests
+    ]
 
 
 def _alike(labels: Iterable[tuple[int, NodeId, int]]) -> list[Joined]:
