@@ -32,8 +32,8 @@ from orbweaver.pipeline.characterise.interests import interests
 from orbweaver.pipeline.characterise.minhash import Bands
 from orbweaver.pipeline.session import spark_session
 from orbweaver.pipeline.synthesise import stage
-from orbweaver.pipeline.synthesise.catalog import build, make_plan
 from orbweaver.pipeline.synthesise.job import Recipe, prepare, run
+from orbweaver.workload.models.catalog import build, make_plan
 
 T = TypeVar("T")
 

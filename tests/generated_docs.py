@@ -16,7 +16,7 @@ from orbweaver.overlays.catalog import OVERLAYS
 from orbweaver.records.schema import TABLES
 from orbweaver.report.comparison import woven
 from orbweaver.workload import scenario
-from orbweaver.workload.popularity import GROUPED, LAWS
+from orbweaver.workload.popularity import CORRELATED, GROUPED, LAWS
 
 PARTS = {
     "[workload]": "WorkloadSpec",
@@ -65,7 +65,7 @@ def reference() -> str:
             )
         lines.append("")
     lines += ["## Popularity laws", "", "| law | meaning |", "|---|---|"]
-    lines += [f"| `{law}` | {meaning} |" for law, meaning in (LAWS | GROUPED).items()]
+    lines += [f"| `{law}` | {meaning} |" for law, meaning in (LAWS | GROUPED | CORRELATED).items()]
     lines += scenario_files()
     lines += ["", "## Metrics", "", "| metric | meaning |", "|---|---|"]
     lines += [f"| `{key}` | {meaning} |" for key, meaning in MEANING.items()]

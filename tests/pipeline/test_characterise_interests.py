@@ -11,7 +11,7 @@ from orbweaver.pipeline.characterise.interests import Batch, Index
 from orbweaver.pipeline.characterise.locality import Masks, covered_rows, greedy, mask_rows
 from orbweaver.pipeline.characterise.minhash import Bands
 from orbweaver.pipeline.characterise.tdi import Best
-from orbweaver.pipeline.synthesise.catalog import build, make_plan
+from orbweaver.workload.models.catalog import build, make_plan
 
 
 def batch(interests: dict[str, list[int]]) -> Batch:

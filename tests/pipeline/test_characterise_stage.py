@@ -25,8 +25,8 @@ from orbweaver.pipeline.characterise.minhash import Bands
 from orbweaver.pipeline.characterise.source import locate, read_pairs, usable
 from orbweaver.pipeline.characterise.workload import characterise
 from orbweaver.pipeline.synthesise import stage
-from orbweaver.pipeline.synthesise.catalog import build, make_plan
 from orbweaver.workload.dialect import Reading
+from orbweaver.workload.models.catalog import build, make_plan
 from orbweaver.workload.subscriptions import load_subscriptions
 from tests.pipeline.real_traces import FOLDER, needs_traces
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from orbweaver.core.seeds import generator
-from orbweaver.pipeline.synthesise.chance import mix, permute, split, states, uniforms
-from orbweaver.pipeline.synthesise.distinct import Distinct
+from orbweaver.workload.models.chance import mix, permute, split, states, uniforms
+from orbweaver.workload.models.distinct import Distinct
 from orbweaver.workload.popularity import weights
 from orbweaver.workload.subscriptions import make_model
 

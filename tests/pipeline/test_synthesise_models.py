@@ -10,11 +10,11 @@ import pytest
 
 from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.characterise.powerlaw import fit
-from orbweaver.pipeline.synthesise.catalog import DEFAULTS, build, make_plan
-from orbweaver.pipeline.synthesise.distinct import Ragged
-from orbweaver.pipeline.synthesise.sizes import Sizes
-from orbweaver.pipeline.synthesise.spatial import places, radius, within
 from orbweaver.pipeline.synthesise.traffic import OnOff, Rates, parse_churn
+from orbweaver.workload.models.catalog import DEFAULTS, build, make_plan
+from orbweaver.workload.models.distinct import Ragged
+from orbweaver.workload.models.sizes import Sizes
+from orbweaver.workload.models.spatial import places, radius, within
 from orbweaver.workload.popularity import weights
 
 SMALL = {
@@ -85,14 +85,14 @@ def test_omens_popularity_laws_differ() -> None:
 def test_vitis_buckets(model: str, buckets: int, each: int) -> None:
     found = draw(model)
     for row in found.rows():
-        of_bucket = Counter(topic // 50 for topic in row)
+        of_bucket = Counter(topic % 100 for topic in row)
         assert list(of_bucket.values()) == [each] * buckets
     # 2,000 nodes choose each of 100 buckets 2,000 * b / 100 times; five binomial sigmas.
-    chosen = np.bincount(found.items // 50, minlength=100) / each
+    chosen = np.bincount(found.items % 100, minlength=100) / each
     expected = 20 * buckets
     assert np.abs(chosen - expected).max() < 5 * expected**0.5
     # Inside a bucket all topics are alike: means of 2,000 draws, five sigmas.
-    inside = np.bincount(found.items % 50, minlength=50) / len(found.items)
+    inside = np.bincount(found.items // 100, minlength=50) / len(found.items)
     assert np.abs(inside - 0.02).max() < 5 * (0.02 / len(found.items)) ** 0.5
 
 
@@ -107,8 +107,8 @@ def test_multi_modal_stays_in_its_categories_and_prefers_the_first_topics() -> N
     found = draw("multi-modal", categories=50, categories_per_node=5, subscriptions_per_node="20")
     for row in found.rows():
         assert len(row) == 20
-        assert len({topic // 20 for topic in row}) <= 5
-    inside = np.bincount(found.items % 20, minlength=20)
+        assert len({topic % 50 for topic in row}) <= 5
+    inside = np.bincount(found.items // 50, minlength=20)
     # Rank 1 has 20 times the weight of rank 20, but nobody takes a topic twice; in order.
     assert (np.diff(inside) < 0.1 * inside[0]).all()
     assert inside[0] > 3 * inside[-1]

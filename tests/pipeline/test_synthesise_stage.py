@@ -19,10 +19,10 @@ from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.dataset import write_table
 from orbweaver.pipeline.schemas import CHURN, RATES, SUBSCRIPTIONS
 from orbweaver.pipeline.synthesise import stage
-from orbweaver.pipeline.synthesise.catalog import build, make_plan
 from orbweaver.pipeline.synthesise.job import Recipe, prepare, run
 from orbweaver.pipeline.synthesise.traffic import OnOff, Rates
 from orbweaver.workload.churn import load_churn
+from orbweaver.workload.models.catalog import build, make_plan
 from orbweaver.workload.subscriptions import load_subscriptions
 
 GOLDEN: list[tuple[str, dict[str, Any], list[list[int]]]] = [
@@ -32,12 +32,12 @@ GOLDEN: list[tuple[str, dict[str, Any], list[list[int]]]] = [
     (
         "vitis-high",
         {"topics": 500, "subscriptions_per_node": "6"},
-        [[95, 97, 99, 396, 397, 399], [20, 22, 24, 325, 328, 329]],
+        [[19, 179, 219, 279, 419, 479], [4, 65, 204, 365, 404, 465]],
     ),
     (
         "multi-modal",
         {"subscriptions_per_node": "6"},
-        [[100, 101, 108, 135, 160, 183], [0, 7, 14, 32, 65, 97]],
+        [[1, 11, 81, 351, 601, 831], [0, 70, 140, 320, 650, 970]],
     ),
     (
         "spatial",

@@ -33,8 +33,9 @@ SubscriptionsPerNode = Annotated[
 Popularity = Annotated[
     str | None,
     typer.Option(
-        help="How subscriptions spread over topics: uniform, zipf:A, rss, nyse, exponential:S or "
-        "buckets:GROUPS:TAKEN. "
+        help="How subscriptions spread over topics: uniform, zipf:A, rss, nyse, exponential:S, "
+        "buckets:GROUPS:TAKEN, multi-modal:GROUPS:TAKEN:A, spatial or "
+        "hierarchical:INITFRAC:LAMBDA:ALPHA0. "
         "[default: zipf:0.5]"
     ),
 ]

@@ -122,8 +122,8 @@ def synthesise(
         "init_frac": init_frac, "homophily": homophily, "alpha0": alpha0,
     }  # fmt: skip
     with lab_imports():
-        from orbweaver.pipeline.synthesise.catalog import make_plan
         from orbweaver.pipeline.synthesise.job import Recipe, prepare, run
+        from orbweaver.workload.models.catalog import make_plan
     recipe = Recipe(make_plan(model, given), seed, rates, churn, duration)
     job = prepare(recipe, out_dir)
     spark = start_spark(master, "synthesise")

@@ -21,6 +21,20 @@ GROUPED = {
 }
 """Laws of the topics that one node wants together, rather than of each topic by itself."""
 
+CORRELATED = {
+    "multi-modal:GROUPS:TAKEN:A": "topics in GROUPS equal groups, each node takes its own from "
+    "TAKEN of the groups by zipf:A; without numbers 10:1:1 (Magnet 4.2)",
+    "spatial": "each node is a topic, and takes those of the nodes nearby on a square, as many as "
+    "subscriptions for each node on average (Magnet 4.3)",
+    "hierarchical:INITFRAC:LAMBDA:ALPHA0": "preferential attachment in a tree of topics, with "
+    "subscriptions for each node on average; without numbers 0.1:2:2 (Magnet 4.4)",
+}
+"""Laws that are drawn by a model of `workload.models`, which needs the lab install."""
+
+
+def is_correlated(law: str) -> bool:
+    return law.partition(":")[0] in {name.partition(":")[0] for name in CORRELATED}
+
 
 def weights(law: str, topics: int, what: str = "popularity") -> list[float]:
     """Return one probability for each topic; they add up to 1. `what` names the law in errors."""

@@ -18,9 +18,11 @@ from orbweaver.core.ids import check_topic
 from orbweaver.core.params import differing
 from orbweaver.core.seeds import derive
 from orbweaver.workload.dialect import Reading
+from orbweaver.workload.popularity import is_correlated
 from orbweaver.workload.subscriptions import (
     SubscriptionModel,
     Subscriptions,
+    correlated,
     load_subscriptions,
     make_model,
     synthesise,
@@ -44,7 +46,7 @@ class WorkloadSpec(Spec, frozen=True):
     subscriptions_per_node: Annotated[str, Meta(pattern=r"^\d+(:\d+)?$")] = "10"
     """S, or MIN:MAX to draw S uniformly for each node."""
     popularity: str = "zipf:0.5"
-    """The law that says how likely each topic is to be chosen."""
+    """The law that says how likely each topic is to be chosen, or which topics together."""
     file: str = ""
     """A table node,topic in place of the model, or a folder with a table named subscriptions."""
     columns: str = ""
@@ -289,6 +291,11 @@ def make_workload(scenario: Scenario, seed: int) -> Workload:
             f"subscriptions per node '{spec.subscriptions_per_node}' should be a number from 1, "
             "or a range such as 5:20"
         )
+    if is_correlated(spec.popularity):
+        return Workload(
+            correlated(spec.popularity, spec.nodes, spec.topics, spec.subscriptions_per_node, seed),
+            None,
+        )
     model = make_model(spec.topics, spec.popularity, low, high)
     law = f"{spec.topics} {spec.subscriptions_per_node} {spec.popularity}"
     return Workload(synthesise(model, spec.nodes, "workload", law, seed), model)
@@ -352,6 +359,11 @@ def _contradictions(scenario: Scenario) -> Iterator[str]:
         yield "[churn] of the model 'file' needs a file"
     if churn.new_interest and scenario.workload.file:
         yield "[churn] new_interest needs a model to draw interests from, not a table of them"
+    if churn.new_interest and is_correlated(scenario.workload.popularity):
+        yield (
+            f"[churn] new_interest cannot draw single nodes by '{scenario.workload.popularity}'; "
+            "take another law of popularity"
+        )
     tabled = latency.model in ("matrix", "coordinates")
     if latency.file and not tabled:
         yield (

@@ -11,7 +11,7 @@ from math import inf, log
 from pathlib import Path
 from random import Random
 
-from orbweaver.core.errors import UsageError
+from orbweaver.core.errors import LAB, UsageError
 from orbweaver.core.ids import check_topic
 from orbweaver.core.seeds import generator, sample
 from orbweaver.workload.dialect import Reading
@@ -139,6 +139,24 @@ def synthesise(model: SubscriptionModel, nodes: int, *labels: int | str) -> Subs
     rng = generator(*labels)
     drawn = tuple(model.draw(rng) for _ in range(nodes))
     return Subscriptions(model.topics, drawn, tuple(str(i) for i in range(nodes)))
+
+
+def correlated(
+    law: str, nodes: int, topics: int, subscriptions_per_node: str, seed: int
+) -> Subscriptions:
+    """Draw subscriptions by a law of `popularity.CORRELATED`. They are the same that `orbweaver
+    synthesise` writes with the same settings and seed."""
+    try:
+        import numpy as np
+
+        from orbweaver.workload.models.catalog import build, plan_of_law
+    except ImportError:
+        raise UsageError(f"popularity '{law}' needs {LAB}") from None
+    model = build(plan_of_law(law, nodes, topics, subscriptions_per_node), seed)
+    names = tuple(f"t{i}" for i in range(topics))
+    rows = model.draw(np.arange(nodes)).rows()
+    drawn = tuple(tuple(names[topic] for topic in row) for row in rows)
+    return Subscriptions(names, drawn, tuple(str(i) for i in range(nodes)))
 
 
 SUBSCRIPTION_COLUMNS = ("node", "topic")

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from orbweaver.pipeline.synthesise.chance import mix, states
+from orbweaver.workload.models.chance import mix, states
 
 if TYPE_CHECKING:
     from orbweaver.pipeline.characterise.interests import Batch, Index, Ints

@@ -18,8 +18,8 @@ from orbweaver.pipeline.dataset import (
 )
 from orbweaver.pipeline.progress import job_progress
 from orbweaver.pipeline.synthesise import stage
-from orbweaver.pipeline.synthesise.catalog import Model, SynthesisPlan, build
 from orbweaver.pipeline.synthesise.traffic import OnOff, Rates, parse_churn
+from orbweaver.workload.models.catalog import Model, SynthesisPlan, build
 
 TABLES = ("subscriptions", "rates", "churn")
 

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from orbweaver.pipeline.schemas import CHURN, RATES, SUBSCRIPTIONS
-from orbweaver.pipeline.synthesise.catalog import Model
-from orbweaver.pipeline.synthesise.chance import Ints
 from orbweaver.pipeline.synthesise.traffic import OnOff, Rates
+from orbweaver.workload.models.catalog import Model
+from orbweaver.workload.models.chance import Ints
 
 ROWS_PER_TASK = 20_000
 TASKS_MAX = 400

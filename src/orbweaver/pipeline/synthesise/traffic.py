@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from orbweaver.core.errors import UsageError, nearest
-from orbweaver.pipeline.synthesise.chance import Floats, Ints, exponentials, permute, states
+from orbweaver.workload.models.chance import Floats, Ints, exponentials, permute, states
 from orbweaver.workload.popularity import number_in
 
 RATES = {"uniform": "every topic alike", "powerlaw:A": "proportional to 1/rank^A, ranks at random"}

@@ -8,14 +8,14 @@ from typing import Any, Protocol
 import msgspec
 
 from orbweaver.core.errors import UsageError, nearest
-from orbweaver.pipeline.synthesise.categories import Buckets, MultiModal
-from orbweaver.pipeline.synthesise.chance import Ints
-from orbweaver.pipeline.synthesise.distinct import Ragged
-from orbweaver.pipeline.synthesise.hierarchy import Hierarchy
-from orbweaver.pipeline.synthesise.popularity import Popularity
-from orbweaver.pipeline.synthesise.sizes import Sizes
-from orbweaver.pipeline.synthesise.spatial import Spatial
-from orbweaver.workload.popularity import LAWS
+from orbweaver.workload.models.categories import Buckets, MultiModal
+from orbweaver.workload.models.chance import Ints
+from orbweaver.workload.models.distinct import Ragged
+from orbweaver.workload.models.hierarchy import Hierarchy
+from orbweaver.workload.models.popularity import Popularity
+from orbweaver.workload.models.sizes import Sizes
+from orbweaver.workload.models.spatial import Spatial
+from orbweaver.workload.popularity import LAWS, number_in
 
 NODES_MAX = 100_000_000
 TOPICS_MAX = 10_000_000
@@ -111,6 +111,37 @@ def make_plan(model: str, given: dict[str, Any]) -> SynthesisPlan:
         settings[setting] = value
     settings.setdefault("topics", settings["nodes"])
     return SynthesisPlan(model=model, **settings)
+
+
+LAW_SETTINGS = {
+    "multi-modal": ("categories", "categories_per_node", "alpha"),
+    "spatial": (),
+    "hierarchical": ("init_frac", "homophily", "alpha0"),
+}
+"""The laws that a scenario may name, with the settings that follow the name after colons."""
+
+
+def plan_of_law(law: str, nodes: int, topics: int, subscriptions_per_node: str) -> SynthesisPlan:
+    """Return the plan of a law such as multi-modal:10:1:1; numbers left out are the paper's."""
+    name, *numbers = law.split(":")
+    settings = LAW_SETTINGS[name]
+    if len(numbers) > len(settings):
+        form = ":".join([name, *(setting.upper() for setting in settings)])
+        raise UsageError(f"popularity '{law}' should be {form}, with as many numbers at most")
+    given: dict[str, Any] = {"nodes": nodes, "subscriptions_per_node": subscriptions_per_node}
+    for setting, text in zip(settings, numbers, strict=False):
+        low, high = _RANGES[setting]
+        value = number_in(f"{setting} in popularity '{law}'", text, low, high)
+        given[setting] = int(value) if setting.startswith("categories") else value
+    if name == "spatial":
+        if topics != nodes:
+            raise UsageError(
+                f"with popularity 'spatial' each node is a topic: {nodes} nodes need {nodes} "
+                f"topics, not {topics}"
+            )
+    else:
+        given["topics"] = topics
+    return make_plan(name, given)
 
 
 def build(plan: SynthesisPlan, seed: int) -> Model:

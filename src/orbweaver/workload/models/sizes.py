@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from orbweaver.core.errors import UsageError
-from orbweaver.pipeline.synthesise.chance import Floats, Ints
+from orbweaver.workload.models.chance import Floats, Ints
 
 FORMS = "S, MIN:MAX or powerlaw:MIN:MAX:A"
 EXPONENT = 2.0

@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 
 from orbweaver.core.errors import UsageError
-from orbweaver.pipeline.synthesise.chance import Floats, Ints, states, uniforms
-from orbweaver.pipeline.synthesise.distinct import CELLS_MAX, Ragged
+from orbweaver.workload.models.chance import Floats, Ints, states, uniforms
+from orbweaver.workload.models.distinct import CELLS_MAX, Ragged
 
 NODES_MAX = 1 << 31
 

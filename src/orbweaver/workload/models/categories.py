@@ -2,7 +2,9 @@
 
 Both go back to Wong et al. In Vitis a node takes the same number of topics, evenly, from
 each of its buckets; in Magnet it takes topics by a power law out of all its categories.
-Group c holds the topics c * size to (c + 1) * size - 1.
+Of G groups, group c holds the topics c, c + G, c + 2 G and so on, in Magnet the most popular first.
+Publication rates go by the number of the topic, so that the topics with high rates are of all
+groups.
 """
 
 from __future__ import annotations
@@ -10,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from orbweaver.core.errors import UsageError
-from orbweaver.pipeline.synthesise.chance import Ints, split, states
-from orbweaver.pipeline.synthesise.distinct import Distinct, Ragged
-from orbweaver.pipeline.synthesise.popularity import draw_sizes
-from orbweaver.pipeline.synthesise.sizes import Sizes
+from orbweaver.workload.models.chance import Ints, split, states
+from orbweaver.workload.models.distinct import Distinct, Ragged
+from orbweaver.workload.models.popularity import draw_sizes
+from orbweaver.workload.models.sizes import Sizes
 from orbweaver.workload.popularity import weights
 
 
@@ -30,14 +32,20 @@ class Groups:
             )
         self.size = topics // groups
         self.chosen = chosen
+        self._count = groups
         self._groups = Distinct(np.ones(groups))
         self._seed = seed
 
-    def first_topics(self, rows: Ints) -> Ints:
-        """Return the first topic of each group a row chose, ascending; shape (rows, chosen)."""
+    def choose(self, rows: Ints) -> Ints:
+        """Return the groups of each row, ascending; shape (rows, chosen)."""
         state = states(self._seed, "subscriptions", "category", rows)
         drawn = self._groups.draw(state, np.full(len(rows), self.chosen, dtype=np.int64))
-        return drawn.items.reshape(len(rows), self.chosen) * self.size
+        return drawn.items.reshape(len(rows), self.chosen)
+
+    def topics(self, counts: Ints, group: Ints, inner: Ints) -> Ragged:
+        """Return for each row its topics, given the group of each topic and its place there."""
+        topic = inner * self._count + group
+        return Ragged(counts, topic[np.lexsort((topic, np.repeat(np.arange(len(counts)), counts)))])
 
 
 class Buckets:
@@ -59,13 +67,11 @@ class Buckets:
         self._seed = seed
 
     def draw(self, rows: Ints) -> Ragged:
-        first = self._groups.first_topics(rows)
+        groups = self._groups.choose(rows)
         state = split(states(self._seed, "subscriptions", "topic", rows), self._groups.chosen)
-        drawn = self._inside.draw(state.ravel(), np.full(first.size, self._each, dtype=np.int64))
-        items = drawn.items.reshape(-1, self._each) + first.reshape(-1, 1)
-        return Ragged(
-            np.full(len(rows), self._each * self._groups.chosen, dtype=np.int64), items.ravel()
-        )
+        drawn = self._inside.draw(state.ravel(), np.full(groups.size, self._each, dtype=np.int64))
+        counts = np.full(len(rows), self._each * self._groups.chosen, dtype=np.int64)
+        return self._groups.topics(counts, np.repeat(groups.ravel(), self._each), drawn.items)
 
 
 class MultiModal:
@@ -91,9 +97,9 @@ class MultiModal:
         self._seed = seed
 
     def draw(self, rows: Ints) -> Ragged:
-        first = self._groups.first_topics(rows)
+        groups = self._groups.choose(rows)
         state = states(self._seed, "subscriptions", "topic", rows)
         drawn = self._inside.draw(state, draw_sizes(self._sizes, self._seed, rows))
         of_row = np.repeat(np.arange(len(rows)), drawn.counts)
-        group, inner = np.divmod(drawn.items, self._groups.size)
-        return Ragged(drawn.counts, first[of_row, group] + inner)
+        chosen, inner = np.divmod(drawn.items, self._groups.size)
+        return self._groups.topics(drawn.counts, groups[of_row, chosen], inner)

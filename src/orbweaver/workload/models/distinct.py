@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orbweaver.pipeline.synthesise.chance import Floats, Ints, Words, exponentials, uniforms
+from orbweaver.workload.models.chance import Floats, Ints, Words, exponentials, uniforms
 
 CELLS_MAX = 1 << 21
 """Most draws held at once: 16 MB for each array, near the caches and far from the limits."""

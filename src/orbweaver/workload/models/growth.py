@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from orbweaver.pipeline.synthesise.chance import Floats, Ints, Words, exponentials, uniforms
-from orbweaver.pipeline.synthesise.distinct import Ragged
+from orbweaver.workload.models.chance import Floats, Ints, Words, exponentials, uniforms
+from orbweaver.workload.models.distinct import Ragged
 
 _STEP_4 = np.uint64(4 * 0x9E3779B97F4A7C15 % 2**64)
 

@@ -28,9 +28,9 @@ import math
 import numpy as np
 
 from orbweaver.core.errors import UsageError
-from orbweaver.pipeline.synthesise.chance import Floats, Ints, permute, states, uniforms
-from orbweaver.pipeline.synthesise.distinct import Distinct, Ragged
-from orbweaver.pipeline.synthesise.growth import Growth
+from orbweaver.workload.models.chance import Floats, Ints, permute, states, uniforms
+from orbweaver.workload.models.distinct import Distinct, Ragged
+from orbweaver.workload.models.growth import Growth
 from orbweaver.workload.popularity import weights
 
 PILOT = 1 << 14

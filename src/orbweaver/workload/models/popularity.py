@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from orbweaver.core.errors import UsageError
-from orbweaver.pipeline.synthesise.chance import Ints, states, uniforms
-from orbweaver.pipeline.synthesise.distinct import Distinct, Ragged
-from orbweaver.pipeline.synthesise.sizes import Sizes
+from orbweaver.workload.models.chance import Ints, states, uniforms
+from orbweaver.workload.models.distinct import Distinct, Ragged
+from orbweaver.workload.models.sizes import Sizes
 from orbweaver.workload.popularity import weights
 
 
