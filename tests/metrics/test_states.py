@@ -7,7 +7,7 @@ import math
 import pytest
 
 from orbweaver.metrics.snapshot import Snapshot
-from orbweaver.metrics.states import per_topic
+from orbweaver.metrics.states import largest, per_topic
 from orbweaver.records import Records
 from orbweaver.records.recorder import Recorder
 
@@ -31,3 +31,11 @@ def test_states_are_shared_out_among_the_topics_at_the_snapshot() -> None:
     assert per_topic(found, look, "relay_of") == pytest.approx(6 / 2)
     assert per_topic(found, look, "gateway_of") == pytest.approx(1 / 2)
     assert math.isnan(per_topic(found, look, "other"))
+
+
+def test_the_largest_value_at_the_snapshot_is_found() -> None:
+    found = records({"id_bits": 9}, {"id_bits": 31}, {"id_bits": 12, "relay_of": 40})
+    look = overlay({0: [1], 1: [0]})
+    assert largest(found, look, "id_bits") == 31
+    assert largest(found, look, "relay_of") == 40, "and not the 99 of another moment"
+    assert math.isnan(largest(found, look, "other"))

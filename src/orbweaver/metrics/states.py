@@ -18,3 +18,10 @@ def per_topic(records: Records, overlay: Snapshot, state: str) -> float:
     ]
     topics = len(overlay.on_topic())
     return sum(found) / topics if found and topics else math.nan
+
+
+def largest(records: Records, overlay: Snapshot, state: str) -> float:
+    """Return the largest value of this state at a node, or nan if no node reports such a state."""
+    rows = records["states"].rows()
+    found = [value for at_ms, name, value, _ in rows if (at_ms, name) == (overlay.time_ms, state)]
+    return max(found, default=math.nan)

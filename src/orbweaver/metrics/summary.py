@@ -11,9 +11,10 @@ from orbweaver.metrics import traffic
 from orbweaver.metrics.averages import interval95, mean, plain
 from orbweaver.metrics.degree import degrees
 from orbweaver.metrics.deliveries import deliveries
+from orbweaver.metrics.relays import relays_by_rank, relays_per_event, top_topics_share
 from orbweaver.metrics.similarity import link_utility, top_intersection
 from orbweaver.metrics.snapshot import Snapshot
-from orbweaver.metrics.states import per_topic
+from orbweaver.metrics.states import largest, per_topic
 from orbweaver.metrics.topics import TopicShape, shapes, whole_diameter
 from orbweaver.records import Records
 
@@ -50,9 +51,16 @@ MEANING = {
     "traffic_overhead_notices": "traffic_overhead if every notice of an event were a copy of it",
     "burdened": "share of nodes with an overhead above 20 %",
     "burdened_notices": "burdened if every notice of an event were a copy of it",
+    "relays_per_event": "nodes that an event reaches (the event itself, not a notice) while they "
+    "neither subscribe to its topic nor have published on it, each counted once, mean over events",
+    "relays_top_topics_share": "share of such nodes among all that events on the most popular "
+    "topics reach (a tenth of the topics, by subscribers at the snapshot)",
     "clusters_per_topic": "connected components of a topic, mean",
     "gateways_per_topic": "nodes that lead a cluster to the topic's place, mean (Vitis)",
-    "relays_per_topic": "nodes that pass a topic on without interest in it, mean (Vitis, RVR)",
+    "relays_per_topic": "nodes that pass a topic on without interest in it, mean (Vitis, RVR, "
+    "Magnet)",
+    "id_bits": "leading bits of the identifiers that tell a node from the next one on the ring, "
+    "largest over nodes (Magnet)",
     "lookup_hops_mean": "links that a lookup of a topic's place crosses, mean (Vitis, RVR)",
     "control_messages_per_join": "messages that build links, for each join or leave; where "
     "there is churn, from the first snapshot on",
@@ -140,9 +148,12 @@ def summarise(
         "traffic_overhead_notices": traffic.traffic_overhead(records, notices=True),
         "burdened": traffic.burdened(records),
         "burdened_notices": traffic.burdened(records, notices=True),
+        "relays_per_event": relays_per_event(records),
+        "relays_top_topics_share": top_topics_share(relays_by_rank(records, overlay)),
         "clusters_per_topic": metrics["components"] / (metrics["topics"] or math.nan),
         "gateways_per_topic": per_topic(records, overlay, "gateway_of"),
         "relays_per_topic": per_topic(records, overlay, "relay_of"),
+        "id_bits": largest(records, overlay, "id_bits"),
         "lookup_hops_mean": lookup_hops,
         "control_messages_per_join": traffic.control_messages_per_change(
             records, first_ms if churn else 0, whole_ms

@@ -25,6 +25,7 @@ COLUMNS = {
     "duplicates_steady": ("steady", 3),
     "delay_hops_mean": ("hops", 2),
     "traffic_overhead": ("overhead", 3),
+    "relays_per_event": ("relays", 1),
     "control_messages_per_join": ("msgs/join", 1),
     "control_bytes_per_node_second": ("control B/s", 0),
 }
@@ -71,6 +72,7 @@ def write_page(
         "A topic with more than one component is partitioned: its events cannot reach all its "
         "subscribers through subscribers alone. Unless relays help, the hit ratio is then below 1. "
         "Overhead is the share of received events on topics to which the node does not subscribe. "
+        "Relays counts, for each event, the nodes that it reaches without being interested in it. "
         "Steady counts duplicates of the last event on each topic, when trees have formed."
     )
     page.plots(_comparison_plots(calm))

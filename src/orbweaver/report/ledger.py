@@ -30,6 +30,7 @@ DELIVERY = {
 TRAFFIC = {
     "traffic_overhead": ("overhead", 3),
     "burdened": ("above 20 %", 3),
+    "relays_per_event": ("relays", 1),
     "control_messages_per_join": ("msgs/join", 1),
     "control_bytes_per_node_second": ("control B/s", 0),
 } | {f"{purpose}_messages": (f"{purpose} messages", 0) for purpose in PURPOSES}
