@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from orbweaver.core.errors import UsageError
 from orbweaver.metrics.deliveries import DeliveryMetrics, deliveries
 from orbweaver.metrics.snapshot import snapshot
 from orbweaver.metrics.traffic import sent, sent_bytes
@@ -219,3 +220,25 @@ def test_a_run_that_is_stopped_is_looked_at_where_it_stopped() -> None:
     assert not result.complete
     assert [look["time_ms"] for look in result.snapshots] in ([], [500])
     assert result.metrics["publications"] == 0
+
+
+OUTAGE = {"outage": 0.8, "outage_ms": 12_000, "outage_end_ms": 14_000}
+
+
+def test_an_outage_takes_its_share_of_the_nodes_and_spares_publishers() -> None:
+    outcome = run("static", churn=OUTAGE, publish={"by": "publisher", "per_topic": 40})
+    rows = [row for row in outcome.records["nodes"].rows() if row[0] > 0]
+    crashed = {node for time, node, kind in rows if (time, kind) == (12_000, "crash")}
+    back = {node for time, node, kind in rows if (time, kind) == (14_000, "join")}
+    assert len(rows) == 2 * len(crashed)
+    assert crashed == back
+    assert len(crashed) == 48
+    publishers = set(outcome.records["publications"]["node"])
+    assert len(publishers) > 3
+    assert not publishers & crashed
+    assert len(outcome.records["publications"]) == 320
+
+
+def test_an_outage_that_ends_before_it_begins_is_told() -> None:
+    with pytest.raises(UsageError, match="an outage from 12000 to 0 ms would not happen"):
+        scenario(churn={"outage": 0.5, "outage_ms": 12_000})

@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbweaver.core.errors import UsageError
-from orbweaver.workload.churn import exponential_ms, load_churn, on_off, weibull_ms, with_crowd
+from orbweaver.workload.churn import (
+    exponential_ms,
+    load_churn,
+    on_off,
+    weibull_ms,
+    with_crowd,
+    with_outage,
+)
 
 NODES = ("a", "b", "c")
 
@@ -117,6 +124,18 @@ def test_a_crowd_joins_at_once_whatever_else_its_nodes_did() -> None:
     assert with_crowd([], 3, 0, 8) == []
     with pytest.raises(UsageError, match="a crowd of 4 should be at most the 3 nodes"):
         with_crowd([], 3, 4, 8)
+
+
+def test_the_nodes_of_an_outage_crash_and_come_back_together() -> None:
+    changes = [(5, 0, "leave"), (7, 2, "leave"), (9, 0, "join")]
+    assert with_outage(changes, {2, 1}, 6, 8) == [  # type: ignore[arg-type]
+        (5, 0, "leave"),
+        (6, 1, "crash"),
+        (6, 2, "crash"),
+        (8, 1, "join"),
+        (8, 2, "join"),
+        (9, 0, "join"),
+    ]
 
 
 @pytest.mark.parametrize(

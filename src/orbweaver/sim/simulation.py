@@ -17,7 +17,7 @@ from orbweaver.core.identifiers import places_of_run
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Overlay
 from orbweaver.core.params import Params, build, differing
-from orbweaver.core.seeds import generator, pick
+from orbweaver.core.seeds import generator, pick, sample
 from orbweaver.core.topics import TopicTable
 from orbweaver.records import Recorder, Records
 from orbweaver.sim.collector import calm_collector
@@ -25,7 +25,7 @@ from orbweaver.sim.faults import Faults, any_faults
 from orbweaver.sim.latency import make_latencies
 from orbweaver.sim.node import SimNode
 from orbweaver.sim.world import World
-from orbweaver.workload.churn import Change, load_churn, on_off, with_crowd
+from orbweaver.workload.churn import Change, load_churn, on_off, with_crowd, with_outage
 from orbweaver.workload.links import read_links
 from orbweaver.workload.popularity import weights
 from orbweaver.workload.scenario import LinksSpec, Scenario, Workload, make_workload, node_seed
@@ -100,6 +100,7 @@ class Simulation:
             faults = Faults(scenario.faults, self.workload.nodes, self._chance("faults"))
         course = scenario.course()
         latency, exact_ms = make_latencies(scenario.latency, labels, self._chance("latency"))
+        self._changes = self._churn()
         self._publishers = self._draw_publishers()
         self.world = World(
             self.workload.nodes,
@@ -150,15 +151,14 @@ class Simulation:
 
     def _begin(self) -> None:
         nodes = self.world.nodes
-        changes = self._churn()
         first: dict[int, str] = {}
-        for _, number, kind in changes:
+        for _, number, kind in self._changes:
             first.setdefault(number, kind)
         for node, topics in zip(nodes, self.workload.subscriptions.of_node, strict=True):
             node.wanted = dict.fromkeys(topics)
         # A node whose first change is to join is down until then.
         self.world.join_all(n for n in nodes if first.get(n.me) != "join")
-        for time, number, kind in changes:
+        for time, number, kind in self._changes:
             self._at(time, self._change, nodes[number], kind)
         for change in self.scenario.interests:
             if change.node >= len(nodes):
@@ -203,7 +203,8 @@ class Simulation:
         return [topics[min(bisect_right(cumulative, x), len(topics) - 1)] for x in draws]
 
     def _draw_publishers(self) -> dict[Topic, NodeId]:
-        """Draw one publisher for each topic among its subscribers, if the scenario says so."""
+        """Draw one publisher for each topic among its subscribers, if the scenario says so. Where
+        some of them are up for the whole run, it is one of these."""
         if self.scenario.publish.by != "publisher":
             return {}
         subscribers: dict[Topic, list[NodeId]] = {}
@@ -211,8 +212,13 @@ class Simulation:
             for topic in topics:
                 subscribers.setdefault(topic, []).append(NodeId(number))
         rng = self._chance("publishers")
-        of_topic = self.workload.subscriptions.topics
-        return {topic: pick(rng, subscribers[topic]) for topic in of_topic if topic in subscribers}
+        changing = {node for time, node, _ in self._changes if time <= self._end_ms}
+        found = {}
+        for topic in self.workload.subscriptions.topics:
+            if topic in subscribers:
+                staying = [node for node in subscribers[topic] if node not in changing]
+                found[topic] = pick(rng, staying or subscribers[topic])
+        return found
 
     def _publish(self, topic: Topic, payload: bytes) -> None:
         """Publish at a node that may publish on the topic, if one of them is up."""
@@ -229,9 +235,12 @@ class Simulation:
             self.world.publish(self.world.nodes[found], topic, payload)
 
     def _churn(self) -> list[Change]:
-        spec = self.scenario.churn
-        changes = self._usual_churn()
-        return with_crowd(changes, self.workload.nodes, spec.crowd, spec.crowd_ms)
+        spec, nodes = self.scenario.churn, self.workload.nodes
+        changes = with_crowd(self._usual_churn(), nodes, spec.crowd, spec.crowd_ms)
+        if not spec.outage:
+            return changes
+        hit = sample(self._chance("outage"), range(nodes), round(spec.outage * nodes))
+        return with_outage(changes, set(hit), spec.outage_ms, spec.outage_end_ms)
 
     def _usual_churn(self) -> list[Change]:
         spec = self.scenario.churn

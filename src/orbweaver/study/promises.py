@@ -48,5 +48,6 @@ def broken_claims(run: Run) -> list[str]:
 
 def _undisturbed(scenario: Scenario) -> bool:
     """Return whether nodes stay, want the same topics, and no message is lost."""
-    still = scenario.churn.model == "none" and not scenario.churn.crowd
+    churn = scenario.churn
+    still = churn.model == "none" and not churn.crowd and not churn.outage
     return still and not scenario.interests and not any_faults(scenario.faults)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Literal
@@ -120,3 +120,14 @@ def with_crowd(changes: list[Change], nodes: int, crowd: int, time_ms: int) -> l
     others = [change for change in changes if change[1] < nodes - crowd]
     joins: list[Change] = [(time_ms, node, "join") for node in range(nodes - crowd, nodes)]
     return sorted([*others, *joins], key=lambda change: change[0])
+
+
+def with_outage(
+    changes: list[Change], nodes: Collection[int], start_ms: int, end_ms: int
+) -> list[Change]:
+    """Return the changes with those of some nodes replaced: these nodes are up from the start,
+    crash together at `start_ms`, and come back together at `end_ms`."""
+    others = [change for change in changes if change[1] not in nodes]
+    crashes: list[Change] = [(start_ms, node, "crash") for node in sorted(nodes)]
+    returns: list[Change] = [(end_ms, node, "join") for node in sorted(nodes)]
+    return sorted([*others, *crashes, *returns], key=lambda change: change[0])

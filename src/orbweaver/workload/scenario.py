@@ -132,6 +132,12 @@ class ChurnSpec(Spec, frozen=True):
     other churn."""
     crowd_ms: Milliseconds = 0
     """When the flash crowd joins."""
+    outage: Share = 0.0
+    """Share of the nodes, drawn at random, that crash together. These nodes have no other churn."""
+    outage_ms: Milliseconds = 0
+    """When the outage begins."""
+    outage_end_ms: Milliseconds = 0
+    """When the nodes of the outage come back, all at once."""
 
 
 class LinksSpec(Spec, frozen=True):
@@ -155,7 +161,8 @@ class PublishSpec(Spec, frozen=True):
     payload_bytes: Annotated[int, Meta(ge=0, le=1 << 20)] = 100
     by: Literal["subscriber", "anyone", "publisher"] = "subscriber"
     """Which nodes may publish. "publisher" is one subscriber for each topic, drawn once and known
-    to the overlay; with the others the publisher is drawn anew for each event."""
+    to the overlay, from those that churn spares if there are any; with the others the publisher is
+    drawn anew for each event."""
     events: Annotated[int, Meta(ge=0, le=100_000_000)] = 0
     """Number of events on topics drawn by their rates, in place of rounds over all topics."""
     rates: str = "uniform"
@@ -357,6 +364,11 @@ def _contradictions(scenario: Scenario) -> Iterator[str]:
         yield f"[churn] has a file, but the model is '{churn.model}'; say model = \"file\""
     if churn.model == "file" and not churn.file:
         yield "[churn] of the model 'file' needs a file"
+    if churn.outage and churn.outage_end_ms <= churn.outage_ms:
+        yield (
+            f"an outage from {churn.outage_ms} to {churn.outage_end_ms} ms would not happen; "
+            "outage_end_ms should be above outage_ms"
+        )
     if churn.new_interest and scenario.workload.file:
         yield "[churn] new_interest needs a model to draw interests from, not a table of them"
     if churn.new_interest and is_correlated(scenario.workload.popularity):
