@@ -20,7 +20,9 @@ ME = at(0.0, 1, 2, 3, 4, 5)
 
 
 def make(size: int = 2, fans: int = 4, candidates: int = 10) -> Friends:
-    return Friends(NodeId(0), size, fans, candidates, 0.01)
+    friends = Friends(NodeId(0), size, fans, candidates, 0.01)
+    friends.own = ME
+    return friends
 
 
 def test_the_utility_is_the_papers_example() -> None:
@@ -64,34 +66,34 @@ def test_the_least_recently_heard_candidate_gives_way() -> None:
 
 def test_neither_itself_nor_a_friend_is_a_candidate() -> None:
     friends = make()
-    friends.add(ME, NodeId(5), at(1.0, 1))
+    friends.add(NodeId(5), at(1.0, 1))
     friends.vote([NodeId(0), NodeId(5)])
     assert not friends.candidates
 
 
 def test_the_swap_with_the_highest_utility_is_made() -> None:
     friends = make()
-    friends.add(ME, NodeId(1), at(50.0, 1, 2))
-    friends.add(ME, NodeId(2), at(90.0, 1, 2))
+    friends.add(NodeId(1), at(50.0, 1, 2))
+    friends.add(NodeId(2), at(90.0, 1, 2))
     better = at(10.0, 1, 2, 3)
-    assert friends.victim(ME, better) == 2
-    assert friends.add(ME, NodeId(3), better) == (True, 2)
+    assert friends.victim(better) == 2
+    assert friends.add(NodeId(3), better) == (True, 2)
     assert sorted(friends.friends) == [1, 3]
 
 
 def test_a_gain_within_delta_changes_nothing() -> None:
     friends = make(size=1)
-    friends.add(ME, NodeId(1), at(100.0, 1, 2))
-    assert friends.victim(ME, at(99.5, 1, 2)) is None
-    assert friends.victim(ME, at(98.5, 1, 2)) == 1
-    assert friends.add(ME, NodeId(2), at(99.5, 1, 2)) == (False, None)
+    friends.add(NodeId(1), at(100.0, 1, 2))
+    assert friends.victim(at(99.5, 1, 2)) is None
+    assert friends.victim(at(98.5, 1, 2)) == 1
+    assert friends.add(NodeId(2), at(99.5, 1, 2)) == (False, None)
 
 
 def test_a_change_opens_all_candidates_again() -> None:
     friends = make()
     friends.vote(map(NodeId, (1, 2)))
     friends.next_audit()
-    friends.add(ME, NodeId(3), at(1.0, 1))
+    friends.add(NodeId(3), at(1.0, 1))
     assert [(c.votes, c.audited) for c in friends.candidates.values()] == [(0, False)] * 2
 
 
@@ -107,9 +109,9 @@ def test_the_closest_friend_that_covers_a_feed_comes_first() -> None:
     friends = make(size=3)
     for node, ms, feeds in ((1, 9.0, ["a"]), (2, 3.0, ["a", "b"]), (3, 1.0, ["c"])):
         known = Portrait(Coordinates((ms, 0.0)), make_filter(feeds), 1)
-        friends.add(ME, NodeId(node), known)
-    assert friends.covering(ME.place, "a") == [2, 1]
-    assert friends.covering(ME.place, "zzz") == []
+        friends.add(NodeId(node), known)
+    assert friends.covering("a") == [2, 1]
+    assert friends.covering("zzz") == []
 
 
 def test_sizes_are_the_papers() -> None:

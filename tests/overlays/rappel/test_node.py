@@ -48,7 +48,7 @@ def make(publisher: NodeId | None = ROOT) -> tuple[Rappel, FakeOutbox]:
     node.subscribe("news")
     node.start([PEER])
     node.go_online()
-    node.seek(node.trees["news"])
+    node.parents.seek(node.trees["news"])
     outbox.take()
     return node, outbox
 
@@ -95,8 +95,8 @@ def check_trees(made: Simulation) -> None:
             assert tree.ancestors[-1] == root
             above = nodes[tree.parent]
             assert me in above.trees[topic].children
-            ours = tree.distance(node.me.place, me)
-            assert tree.distance(above.me.place, tree.parent) < ours, "the invariant"
+            ours = tree.distance(node.friends.own.place, me)
+            assert tree.distance(above.friends.own.place, tree.parent) < ours, "the invariant"
 
 
 def test_named_publishers_are_the_roots_of_noiseless_trees() -> None:
@@ -126,23 +126,23 @@ def test_impossible_coordinates_are_refused(x: float) -> None:
         with pytest.raises(ProtocolError):
             node.receive(LIAR, message)
     assert LIAR not in node.trees["news"].children
-    node.online = node.vivaldi.frozen = False
+    node.landmarks.vivaldi.frozen = False
     node.context.outbox.round_trips[LIAR] = 5.0  # type: ignore[attr-defined]
-    before = node.vivaldi.coordinates
+    before = node.landmarks.vivaldi.coordinates
     node.receive(LIAR, PlaceProbeOk(place(x), 0.1, ()))
-    assert node.vivaldi.coordinates is before
+    assert node.landmarks.vivaldi.coordinates is before
 
 
 def test_a_filter_of_all_ones_is_worth_no_more_than_its_overlap() -> None:
     node, _ = joined()
     near = place(0.0)
     everything = replace_portrait(node, near, (1 << 1024) - 1)
-    honest = replace_portrait(node, near, node.me.bloom)
-    assert utility(node.me, [everything]) < utility(node.me, [honest])
+    honest = replace_portrait(node, near, node.friends.own.bloom)
+    assert utility(node.friends.own, [everything]) < utility(node.friends.own, [honest])
 
 
 def replace_portrait(node: Rappel, where: Coordinates, bloom: int) -> Any:
-    return type(node.me)(where, bloom, 1)
+    return type(node.friends.own)(where, bloom, 1)
 
 
 def test_a_false_publisher_gets_no_children() -> None:
@@ -177,7 +177,7 @@ def test_an_orphan_keeps_its_subtree_together() -> None:
     assert PEER in tree.children
     node.lost(ROOT)
     assert tree.parent is None
-    line = tree.descent(node.me.place)
+    line = tree.descent(node.friends.own.place)
     assert line is not None
     assert (line.ancestors[0], line.ancestors[-1]) == (ME, ROOT)
     assert all(m.line == line for _, m in outbox.take() if isinstance(m, Lineage))

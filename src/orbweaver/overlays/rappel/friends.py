@@ -5,7 +5,7 @@ This part decides; the node sends. Distances in the utility are one-way times in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import msgspec
 
@@ -60,6 +60,8 @@ class Friends:
         self._fans_max = fans
         self._candidates_max = candidates
         self._delta = delta
+        self.own = Portrait(Coordinates(()), 0, 0)
+        """What this node tells of itself."""
         self.friends: dict[NodeId, Portrait] = {}
         self.fans: dict[NodeId, None] = {}
         self.candidates: dict[NodeId, Candidate] = {}
@@ -104,29 +106,29 @@ class Friends:
             self.candidates[best].audited = True
         return best
 
-    def viable(self, me: Portrait, candidate: Portrait) -> bool:
+    def viable(self, candidate: Portrait) -> bool:
         """Return whether the candidate may be asked to be a friend."""
-        return not self.full or self.victim(me, candidate) is not None
+        return not self.full or self.victim(candidate) is not None
 
-    def victim(self, me: Portrait, candidate: Portrait) -> NodeId | None:
+    def victim(self, candidate: Portrait) -> NodeId | None:
         """Return the friend whose place the candidate should take (Algorithm 1, over FRIENDS), or
         None if no swap raises the utility by more than `delta`."""
-        base = highest = utility(me, self.friends.values())
+        base = highest = utility(self.own, self.friends.values())
         found: NodeId | None = None
         for friend in self.friends:
             others = [known for node, known in self.friends.items() if node != friend]
-            current = utility(me, [*others, candidate])
+            current = utility(self.own, [*others, candidate])
             if current > highest:
                 highest, found = current, friend
         return found if highest > (1 + self._delta) * base else None
 
-    def add(self, me: Portrait, node: NodeId, known: Portrait) -> tuple[bool, NodeId | None]:
+    def add(self, node: NodeId, known: Portrait) -> tuple[bool, NodeId | None]:
         """Take a node that has accepted. Return whether it is a friend now, and the victim."""
         victim = None
         if node in self.friends:
             return True, None
         if self.full:
-            victim = self.victim(me, known)
+            victim = self.victim(known)
             if victim is None:
                 return False, None
             del self.friends[victim]
@@ -158,13 +160,8 @@ class Friends:
 
     # -- what the trees ask (section 5.1)
 
-    def covering(self, me: Coordinates, topic: Topic) -> list[NodeId]:
+    def covering(self, topic: Topic) -> list[NodeId]:
         """Return the friends that may subscribe to a feed, the closest first."""
-        return closest_first(me, self.friends, topic)
-
-
-def closest_first(
-    me: Coordinates, friends: Mapping[NodeId, Portrait], topic: Topic
-) -> list[NodeId]:
-    fits = [node for node, known in friends.items() if may_hold(known.bloom, topic)]
-    return sorted(fits, key=lambda node: (distance_ms(me, friends[node].place), node))
+        me, friends = self.own.place, self.friends
+        fits = [node for node, known in friends.items() if may_hold(known.bloom, topic)]
+        return sorted(fits, key=lambda node: (distance_ms(me, friends[node].place), node))

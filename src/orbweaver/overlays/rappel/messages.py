@@ -179,3 +179,10 @@ class FeedPull(Message, frozen=True, tag="rappel.feed-pull"):
     purpose: ClassVar[Purpose] = "repair"
 
     names: Names
+
+
+MESSAGES = (
+    PlaceProbe, PlaceProbeOk, PingRequest, PingAck, Fetch, Fetched, Befriend, BefriendOk,
+    BefriendDeny, Unfriend, Departing, JoinRequest, JoinOk, JoinForward, JoinDeny, ChangeParent,
+    Adopt, LeaveParent, Lineage, OtherRoot, Update, FeedPull,
+)  # fmt: skip

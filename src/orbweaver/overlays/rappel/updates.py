@@ -1,0 +1,97 @@
+"""Updates of feeds: pushed down the trees, pulled where they are missing (section 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import Event
+from orbweaver.core.overlay import Context
+from orbweaver.gossip.cache import Held
+from orbweaver.gossip.streams import AGE_SLACK_MS
+from orbweaver.overlays.rappel.messages import EventName, FeedPull, Update
+from orbweaver.overlays.rappel.neighbors import TRIES
+from orbweaver.overlays.rappel.params import RappelParams
+from orbweaver.overlays.rappel.trees import FeedTree
+
+
+class Updates:
+    """What one node publishes, passes on and pulls, in all its trees."""
+
+    def __init__(
+        self,
+        context: Context,
+        params: RappelParams,
+        subscribed: Mapping[Topic, int],
+        trees: Mapping[Topic, FeedTree],
+    ) -> None:
+        self._context = context
+        self._cache = params.cache
+        self._again_ms = params.timeout_ms // TRIES
+        self._subscribed = subscribed
+        self._trees = trees
+        self._next_seq: dict[Topic, int] = {}
+        self._epoch = 0
+
+    def start(self) -> None:
+        self._epoch = self._context.outbox.now()
+
+    def publish(self, tree: FeedTree, payload: bytes) -> Event:
+        seq = self._next_seq.get(tree.topic, 0)
+        self._next_seq[tree.topic] = seq + 1
+        event = Event(tree.topic, self._context.me, self._epoch, seq, payload)
+        tree.news(event.stream, seq)
+        self._push(tree, Held(event, 0, 0, self._context.outbox.now()), None)
+        return event
+
+    def _push(self, tree: FeedTree, held: Held, source: NodeId | None) -> None:
+        tree.put(held)
+        peers = [peer for peer in tree.neighbors() if peer != source]
+        age_ms = held.age_at(self._context.outbox.now())
+        self._context.outbox.send_all(peers, Update(held.event, held.hops + 1, age_ms))
+
+    def on_update(self, sender: NodeId, message: Update) -> None:
+        event = message.event
+        tree = self._trees.get(event.topic)
+        if tree is None or not tree.news(event.stream, event.seq):
+            return
+        now = self._context.outbox.now()
+        since = self._subscribed.get(event.topic)
+        if (
+            since is not None
+            and event.publisher != self._context.me
+            and message.age_ms <= now - since + AGE_SLACK_MS
+        ):
+            self._context.outbox.deliver(message)
+        self._push(tree, Held(event, message.hops, message.age_ms, now), sender)
+        if sender in tree.neighbors():
+            self.pull(sender, tree.gaps(event.stream, event.seq))
+
+    def have(self, trees: Iterable[FeedTree]) -> tuple[EventName, ...]:
+        """Return the names of the updates in the caches of these feeds."""
+        return tuple(name for tree in trees for name in tree.names())
+
+    def pull(self, peer: NodeId, names: Iterable[EventName]) -> None:
+        """Pull the updates that are missing here, of those that a parent or child has."""
+        now = self._context.outbox.now()
+        by_topic: dict[Topic, list[EventName]] = {}
+        for name in names:
+            by_topic.setdefault(name[2], []).append(name)
+        wanted: list[EventName] = []
+        for topic, of_topic in by_topic.items():
+            tree = self._trees.get(topic)
+            if tree is not None and peer in tree.neighbors():
+                wanted += tree.lacking(of_topic[-self._cache :], now, self._again_ms)
+        if wanted:
+            self._context.outbox.send(peer, FeedPull(tuple(wanted)))
+
+    def on_feed_pull(self, sender: NodeId, message: FeedPull) -> None:
+        now = self._context.outbox.now()
+        for publisher, epoch, topic, seq in dict.fromkeys(message.names):
+            tree = self._trees.get(topic)
+            if tree is None or sender not in tree.neighbors():
+                continue
+            held = tree.cache.get(((publisher, epoch, topic), seq))
+            if held is not None:
+                update = Update(held.event, held.hops + 1, held.age_at(now))
+                self._context.outbox.send(sender, update)
