@@ -47,6 +47,16 @@ def test_nodes_of_one_kind_stand_together_and_no_two_at_one_place() -> None:
     assert all(m.place == m.context.places[m.context.me] for m in straw.values())
 
 
+def test_trees_are_joined_when_nearly_all_nodes_have_their_places() -> None:
+    simulation = begun()
+    time_ms, nodes = 0, run_to(simulation, 0)
+    while not any(m.trees.is_on(topic) for m in nodes.values() for topic in m.interest.subscribed):
+        time_ms += 500
+        assert time_ms < FORMED_MS
+        nodes = run_to(simulation, time_ms)
+    assert sum(magnet.placed for magnet in nodes.values()) >= 0.9 * len(nodes)
+
+
 @pytest.mark.parametrize("hashed", [False, True])
 def test_each_subscriber_knows_another_one(hashed: bool) -> None:
     nodes = run_to(begun(samples=2, hashed=hashed), FORMED_MS)

@@ -124,10 +124,18 @@ class Fingers:
         self._partitions = ()
         self._due_ms = 0
 
-    def step(self) -> None:
-        """Look for fingers where any are missing, and once a period for another one."""
+    @property
+    def drawn(self) -> bool:
+        """Whether the fingers on the skewed ring have been drawn from where this node stands."""
+        return self._due_ms > 0 and self._medians is None
+
+    def step(self, settled: bool) -> None:
+        """Look for fingers where any are missing, and once a period for another one. On the skewed
+        ring, only when the nodes have `settled`."""
         now = self._context.outbox.now()
-        if self._medians is not None:
+        if not settled:
+            pass
+        elif self._medians is not None:
             if now >= self._until_ms:
                 self._close(now)
         elif self._table.skewed.nodes:

@@ -51,6 +51,8 @@ from orbweaver.overlays.magnet.params import MagnetParams
 from orbweaver.overlays.magnet.table import Table
 from orbweaver.overlays.magnet.trees import Trees
 
+FIRST_ROUNDS = 2
+"""Rounds of the sampling before the first turn to acquire an identifier."""
 GRANT_MS = 10_000
 """Milliseconds for which a place that was given away counts as taken."""
 RATE_MAX = 1e6
@@ -88,8 +90,12 @@ class Magnet(Overlay):
         self.trees = Trees(context, params, self.table, self.members, self.events.recent)
         self.running = False
         # Algorithm 1
-        self.due_ms: int | None = None
-        """When this node acquires its first identifier. None: it knows no other node yet."""
+        self.met_ms: int | None = None
+        """When this node first had a neighbour."""
+        self.turn = 0.0
+        """Share of the nodes whose turn comes before this one's, drawn once."""
+        self.settled = self.placed
+        """This node and most others have their places: fingers and trees are worth making."""
         self.asked: NodeId | None = None
         """The node that was asked for a place."""
         self.asked_ms = 0
@@ -155,11 +161,11 @@ class Magnet(Overlay):
         self.context.outbox.set_timer(self.TIMER, self.params.cycle_ms)
         self.newscast.step()
         self.table.step()
-        self.fingers.step()
         self.relays.step()
         self.membership.step()
         self.acquire_identifier()
-        self.trees.step()
+        self.fingers.step(self.settled)
+        self.trees.step(self.settled and self.fingers.drawn and self.table.is_quiet())
         self.publish_again()
         if isinstance(self.rates, SeenRates):
             self.rates.step()
@@ -247,6 +253,8 @@ class Magnet(Overlay):
         if not self.CLUSTERED:
             return
         now, params = self.context.outbox.now(), self.params
+        if not self.settled:
+            self.settled = self.placed and self.are_turns_over(now)
         if self.asked is not None:
             if now - self.asked_ms < 2 * params.cycle_ms:
                 return
@@ -257,9 +265,9 @@ class Magnet(Overlay):
             if self.changes < params.rejoin_changes or now - self.moved_ms < params.rejoin_ms:
                 return
             self.excluded = {}
-        view = self.membership.view()
-        if not self.placed and not self.excluded and not self.is_my_turn(view, now):
+        if not self.placed and not self.excluded and not self.is_my_turn(now):
             return
+        view = self.membership.view()
         candidates = [one for one in view.values() if one.placed]
         best = most_similar(candidates, self.similarity, self.context.rng, self.excluded)
         if best is not None:
@@ -270,7 +278,7 @@ class Magnet(Overlay):
         else:
             self.move_to(self.context.places[self.context.me])
 
-    def is_my_turn(self, view: dict[NodeId, Sample], now: int) -> bool:
+    def is_my_turn(self, now: int) -> bool:
         """Whether a node without an identifier is to acquire one now.
 
         In the paper one node joins after the other, and finds those that came before. Many that
@@ -278,17 +286,33 @@ class Magnet(Overlay):
         take turns, in numbers that double: the last half at the end, one node at the beginning.
         One that comes later, when most nodes have their place, need not wait.
         """
-        if self.due_ms is None:
+        if self.met_ms is None:
             if not self.table.peers:
                 return False
-            doublings = math.log2(self.fingers.nodes()) + math.log2(
-                max(1e-9, self.context.rng.random())
-            )
-            first = 3 * self.params.round_ms  # for samples to come round
-            self.due_ms = now + first + int(self.params.growth_ms * max(0.0, doublings))
-        if now >= self.due_ms:
-            return True
-        return bool(view) and 2 * sum(one.placed for one in view.values()) > len(view)
+            self.met_ms = now
+            self.turn = 1.0 - self.context.rng.random()
+        return now >= self.turn_ms(self.turn) or self.share_placed() > 0.5
+
+    def are_turns_over(self, now: int) -> bool:
+        """Return whether all nodes that started with this one have had their turn, or whether
+        nearly all nodes have their place."""
+        return now >= self.turn_ms(1.0) or self.share_placed() > 0.9
+
+    def turn_ms(self, turn: float) -> int:
+        """Return when the turn comes of a node that drew a number from 0 to 1."""
+        assert self.met_ms is not None, "turns begin with the first neighbour"
+        doublings = math.log2(max(1.0, self.fingers.nodes() * turn))
+        return (
+            self.met_ms
+            + FIRST_ROUNDS * self.params.round_ms
+            + int(self.params.growth_ms * doublings)
+        )
+
+    def share_placed(self) -> float:
+        """Return the share of the nodes that have had their turn, by the sample of one topic."""
+        subscribed = list(self.interest.subscribed)
+        sample = self.membership.view_of(pick(self.context.rng, subscribed)) if subscribed else []
+        return sum(one.placed for one in sample) / len(sample) if sample else 0.0
 
     def on_acquire(self, sender: NodeId, message: Acquire) -> None:
         """Give the sender the place halfway to this node's successor (line 3)."""

@@ -272,8 +272,8 @@ class Table:
             self._ping()
 
     def is_quiet(self) -> bool:
-        """Return whether the neighbours on the control ring have not changed for some cycles."""
-        return self._quiet[False] > QUIET
+        """Return whether the neighbours on the rings have not changed for some cycles."""
+        return min(self._quiet) > QUIET
 
     def suspect(self, node: NodeId) -> None:
         """Something that went to a neighbour has led to nothing. Ask whether it is there, rather

@@ -40,8 +40,8 @@ HOPS_MAX = 128
 """Most hops of a JOIN-TREE or GROW. Where parents form a loop, it ends there."""
 BRANCHES_MAX = 1 << 15
 """Most trees that a node lets itself be put on, since a peer can make up any number of topics."""
-FORMING_MS = 8000
-"""Milliseconds after which a node joins trees though its control ring still changes."""
+FORMING_MS = 60_000
+"""Milliseconds after which a node joins trees though its rings still change."""
 BEATS_MISSED = 4
 """Beats without news of the root after which a branch has lost it."""
 VIA_HOME = 1
@@ -147,12 +147,11 @@ class Trees:
 
     # -- time and neighbours
 
-    def step(self) -> None:
-        """Once a cycle: join where it has to be, leave where no one needs this node, beat."""
+    def step(self, ready: bool) -> None:
+        """Once a cycle: join where it has to be, leave where no one needs this node, beat. It joins
+        nothing before the rings are `ready`: requests would end anywhere."""
         now = self._outbox.now()
-        if not self._begun:
-            # On a ring that is still forming, requests would end anywhere.
-            self._begun = self._table.is_quiet() or now - self._since_ms > FORMING_MS
+        self._begun = self._begun or ready or now - self._since_ms > FORMING_MS
         if self._rehome:
             self._rehome = False
             self._look.update((topic, None) for topic, b in self.branches.items() if b.rooted)
