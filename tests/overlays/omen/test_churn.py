@@ -10,11 +10,10 @@ from orbweaver.overlays.omen.churn import (
     WAITING_MAX,
     ChurnEvent,
     ChurnHandling,
-    LocalView,
-    LocalViews,
     shadow_of,
 )
 from orbweaver.overlays.omen.repair import repair_tco_on_churn
+from orbweaver.overlays.omen.views import LocalView, LocalViews
 
 ME, V1, V2 = 10, 9, 8
 LEFT1, LEFT2 = ChurnEvent(V1, 1, "leave"), ChurnEvent(V2, 1, "leave")

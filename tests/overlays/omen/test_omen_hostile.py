@@ -8,7 +8,8 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.topics import TopicTable
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.overlays.omen import OMen, OMenParams
-from orbweaver.overlays.omen.churn import ChurnEvent, LocalView
+from orbweaver.overlays.omen.churn import ChurnEvent
+from orbweaver.overlays.omen.linking import LINKS_ASKED_MAX
 from orbweaver.overlays.omen.messages import (
     Alive,
     ComponentLabel,
@@ -25,8 +26,8 @@ from orbweaver.overlays.omen.messages import (
     ShadowReport,
     ViewTold,
 )
-from orbweaver.overlays.omen.node import LINKS_ASKED_MAX
 from orbweaver.overlays.omen.probing import NEWS_MAX, PROBES_MAX
+from orbweaver.overlays.omen.views import LocalView
 from tests.gossip.fake_outbox import FakeOutbox, make_context
 
 ME, HONEST, LIAR, OTHER = NodeId(1), NodeId(2), NodeId(3), NodeId(4)

@@ -151,7 +151,7 @@ def test_omen_g_knows_all_nodes(omen_g: str) -> None:
     interests = {node: "ab"[node % 2] for node in range(12)}
     net = OverlayNet(OMen, interests, omen_g=omen_g, coverage=1).start().run(8000)
     node = net.nodes[0]
-    assert {n for n, _ in node.everyone()} == set(range(1, 12))
+    assert {n for n, _ in node.selection.candidates(node.pool)} == set(range(1, 12))
     for of, view in node.views.of.items():
         sharing = {n for n in interests if interests[n] == interests[of] and n != of}
         size = len(sharing) if omen_g == "shadow" else 1

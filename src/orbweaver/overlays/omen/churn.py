@@ -14,15 +14,14 @@ backups, and the topics of both are repaired together (`shadow_of`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 import msgspec
 
 from orbweaver.core.ids import NodeId
-from orbweaver.overlays.omen.backups import BackupsReady
-
-Kind = Literal["join", "leave"]
+from orbweaver.overlays.omen.messages import Kind
+from orbweaver.overlays.omen.views import LocalView
 
 HANDLED_MAX = 256
 """How many handled events are remembered, so that a late notice does not bring one up again."""
@@ -47,6 +46,8 @@ class ChurnHandling:
         """Events that this node is to handle, and when it learned of each (localtime)."""
         self.standby: dict[ChurnEvent, tuple[NodeId | None, int]] = {}
         """Events that another node is to handle: that node, and when the event is overdue."""
+        self.joining: dict[NodeId, int] = {}
+        """Nodes that asked to be linked up, and the mask of the topics they lack."""
         self._handled: dict[ChurnEvent, None] = {}
 
     # Alg. 5, handleChurnEvent
@@ -64,6 +65,15 @@ class ChurnHandling:
         else:
             self.standby[event] = (coordinator, now + self._standby_ms)
         return True
+
+    def handle_join(self, node: NodeId, number: int, lacks: int, me: NodeId, now: int) -> bool:
+        """Take up the request of a node to be linked up, unless an earlier one waits here."""
+        if any(event.node == node and event.kind == "join" for event in self.exe_queue):
+            return False
+        taken = self.handle_churn_event(ChurnEvent(node, number, "join"), me, me, now)
+        if taken:
+            self.joining[node] = lacks
+        return taken
 
     def take_over(self, coordinator: NodeId, now: int) -> None:
         """Move the unfinished events of a coordinator that has left to this node."""
@@ -120,42 +130,6 @@ class ChurnHandling:
     def pending(self) -> list[NodeId]:
         """Return the nodes of all events that wait here, those to handle first."""
         return list(dict.fromkeys(event.node for event in [*self.exe_queue, *self.standby]))
-
-
-class LocalView:
-    """What a node keeps of one node whose churn it may have to handle (Algorithm 2)."""
-
-    def __init__(self, rounds: int) -> None:
-        self.topics = 0
-        """The topics of the node, as a mask."""
-        self.incarnation = 0
-        self.neighbors: dict[NodeId, int] = {}
-        """N(v'): the neighbours of the node, and the masks of their topics."""
-        self.contacts: dict[NodeId, tuple[NodeId, ...]] = {}
-        """The successors of each neighbour, which can be asked about it when it has left too."""
-        self.backups: dict[NodeId, int] = {}
-        """B(v'): its backup set, and the masks of their topics."""
-        self.ready = BackupsReady(rounds)
-        """R(v')."""
-
-
-class LocalViews:
-    """The local views of a node, for at most 2L others (Alg. 5: gcChurnEvent)."""
-
-    def __init__(self, resilience: int, rounds: int) -> None:
-        self._most = 2 * resilience
-        self._rounds = rounds
-        self.of: dict[NodeId, LocalView] = {}
-
-    def keep(self, predecessors: Iterable[NodeId], pending: Iterable[NodeId]) -> None:
-        """Keep views of the L predecessors, and of nodes whose events wait, in this order of
-        importance, and drop all others."""
-        kept = list(dict.fromkeys([*predecessors, *pending]))[: self._most]
-        old = self.of
-        self.of = {node: old.get(node) or LocalView(self._rounds) for node in kept}
-
-    def ready(self) -> list[NodeId]:
-        return [node for node, view in self.of.items() if view.ready.flag]
 
 
 class Shadow(msgspec.Struct, frozen=True, gc=False):

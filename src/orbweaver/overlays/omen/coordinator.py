@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import Context
 from orbweaver.core.topics import NOTHING
-from orbweaver.overlays.omen.churn import ChurnEvent, LocalView, LocalViews, Shadow, shadow_of
+from orbweaver.overlays.omen.churn import ChurnEvent, Shadow, shadow_of
 from orbweaver.overlays.omen.messages import (
     Enlist,
     Mend,
@@ -18,6 +18,7 @@ from orbweaver.overlays.omen.messages import (
 from orbweaver.overlays.omen.params import OMenParams
 from orbweaver.overlays.omen.probing import Session, components
 from orbweaver.overlays.omen.repair import repair_tco_on_churn
+from orbweaver.overlays.omen.views import LocalView, LocalViews
 
 Given = tuple[NodeId, Enlist | Mend | ViewAsk]
 """A node, and what is to be sent to it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
@@ -11,8 +11,8 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Message, Purpose
 from orbweaver.core.topics import Interest
 from orbweaver.gossip.descriptor import Descriptor
-from orbweaver.overlays.omen.churn import Kind
 
+Kind = Literal["join", "leave"]
 Count = Annotated[int, Meta(ge=0, le=1 << 62)]
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar, cast
 
-from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, Event
 from orbweaver.core.overlay import Claims, Context, Overlay, Timer
-from orbweaver.core.seeds import below, pick, sample
-from orbweaver.gossip import tman
+from orbweaver.core.seeds import below, sample
 from orbweaver.gossip.cyclon import Cyclon
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.heartbeats import Heartbeats
@@ -22,15 +20,15 @@ from orbweaver.gossip.plumtree import Plumtree
 from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push
 from orbweaver.gossip.views import PartialView
 from orbweaver.overlays.omen.acquaintances import Acquaintances
-from orbweaver.overlays.omen.backups import Candidate, coverage
-from orbweaver.overlays.omen.churn import ChurnEvent, ChurnHandling, LocalView, LocalViews
+from orbweaver.overlays.omen.churn import ChurnEvent, ChurnHandling
 from orbweaver.overlays.omen.coordinator import Coordinator
+from orbweaver.overlays.omen.exchanges import Exchanges
 from orbweaver.overlays.omen.labels import ComponentLabels
+from orbweaver.overlays.omen.linking import Linking
 from orbweaver.overlays.omen.messages import (
     Alive,
     Enlist,
     Handled,
-    HeldNeighbor,
     Join,
     Labels,
     Leaving,
@@ -50,11 +48,10 @@ from orbweaver.overlays.omen.params import OMenParams
 from orbweaver.overlays.omen.probing import Probing
 from orbweaver.overlays.omen.ring import IdentifierCircle
 from orbweaver.overlays.omen.selection import ViewSelection
+from orbweaver.overlays.omen.views import LocalViews, given_up
 
 TOLD_TIMES = 3
 """In how many heartbeats a change of interest is told, since messages can be lost."""
-LINKS_ASKED_MAX = 256
-"""How many requests for links are remembered at a time."""
 MEETINGS = 3
 """How many nodes a root meets in each heartbeat, each for another topic."""
 LABELS_MET_MAX = 64
@@ -76,11 +73,6 @@ class OMen(Overlay):
 
     def __init__(self, context: Context, params: OMenParams) -> None:
         super().__init__(context, params)
-        if params.omen_g != "no" and context.directory is None:
-            raise UsageError(
-                f"omen_g '{params.omen_g}' asks an oracle, which only a simulation has; "
-                "set omen_g=no"
-            )
         me = context.me
         self.interest = OwnInterest(me, context.topics)
         self.linked = Links(context, params.failure_ms)
@@ -91,20 +83,14 @@ class OMen(Overlay):
         self.cyclon = self.view if isinstance(self.view, Cyclon) else None
         self.pool = Acquaintances(me, params.age_max_ms)
         self.circle = IdentifierCircle(me, params.resilience + 1, context.places)
-        self.views = LocalViews(params.resilience, params.ready_rounds)
+        self.linking = Linking(context, params, self.interest, self.linked, self.circle)
+        self.exchanges = Exchanges(context, params, self.interest, self.pool, self.circle)
         self.selection = ViewSelection(context, params)
+        self.views = LocalViews(params.resilience, params.ready_rounds)
         self.churn = ChurnHandling(params.standby_ms)
-        self.probing = Probing(context, self.interest, self.neighbors)
         self.coordinator = Coordinator(context, params, self.views)
+        self.probing = Probing(context, self.interest, self.neighbors)
         self.labels = ComponentLabels(me, params.heartbeat_ms)
-        self.joining: dict[NodeId, int] = {}
-        """Nodes that asked to be linked up, and the mask of the topics they lack."""
-        self.successors_of: dict[NodeId, tuple[NodeId, ...]] = {}
-        """The successors of each neighbour, as it told them."""
-        self.formed: dict[NodeId, int] = {}
-        """When each link was formed."""
-        self.link_asked: dict[NodeId, int] = {}
-        """Peers asked for a link, and when."""
         self.cycles = 0
         self.tell = 0
         """In how many heartbeats this node's descriptor is told yet."""
@@ -128,7 +114,7 @@ class OMen(Overlay):
             self.view.draw(self.context.rng, self.context.me)
         self.meet(contacts)
         if self.params.contacts_are_links:
-            self.ask_for_links(contacts)
+            self.linking.ask(contacts)
         outbox.set_timer(Heartbeats.TIMER, 1 + below(self.context.rng, self.params.heartbeat_ms))
         outbox.set_timer(self.CYCLE, 1 + below(self.context.rng, self.params.cycle_ms // 2 + 1))
 
@@ -144,7 +130,7 @@ class OMen(Overlay):
         for peer in self.watched():
             self.context.outbox.send(peer, Leaving())
         for peer in list(self.neighbors):
-            self.unlink(peer)
+            self.linking.remove(peer)
 
     def subscribe(self, topic: Topic) -> None:
         self.interest.subscribe(topic, self.context.outbox.now())
@@ -221,9 +207,8 @@ class OMen(Overlay):
                 self.link(message.about)
         if message.linked and sender not in self.neighbors:
             self.context.outbox.send(sender, LinkRequest(self.interest.about))
-        half = sender in self.neighbors and not message.linked
-        if half and now - self.formed.get(sender, now) > 2 * self.params.heartbeat_ms:
-            self.unlink(sender)
+        if sender in self.neighbors and not message.linked and self.linking.is_old(sender):
+            self.linking.remove(sender)
         if message.asks and sender not in self.neighbors and sender not in self.circle.nodes:
             self.context.outbox.send(sender, Alive(len(self.neighbors), False, False, None))
 
@@ -244,7 +229,7 @@ class OMen(Overlay):
             event = ChurnEvent(peer, view.incarnation, "leave")
             coordinator = self.circle.coordinator_of(peer)
             self.churn.handle_churn_event(event, coordinator, self.context.me, now)
-        self.unlink(peer)
+        self.linking.remove(peer)
         self.pool.left(peer)
         self.heartbeats.forget(peer)
         if self.cyclon is not None:
@@ -258,41 +243,11 @@ class OMen(Overlay):
 
     def link(self, about: Descriptor) -> None:
         """Hold a link to a peer that shares a topic; otherwise end it."""
-        peer = about.node
-        if not about.interest.mask & self.interest.topics.mask or peer == self.context.me:
-            self.drop_link(peer)
-            return
-        now = self.context.outbox.now()
-        new = peer not in self.neighbors
-        self.linked.set(peer, about.interest)
-        self.pool.take([about], [0], now)
-        self.link_asked.pop(peer, None)
+        new = self.linking.link(about)
+        if about.node in self.neighbors:
+            self.pool.take([about], [0], self.context.outbox.now())
         if new:
-            self.formed[peer] = now
             self.context.outbox.set_timer(self.LABELS, 0)
-
-    def unlink(self, peer: NodeId) -> None:
-        self.linked.remove(peer)
-        self.formed.pop(peer, None)
-        self.successors_of.pop(peer, None)
-        if peer in self.circle.nodes:
-            self.heartbeats.heard(peer, self.context.outbox.now())
-
-    def drop_link(self, peer: NodeId) -> None:
-        self.context.outbox.send(peer, LinkDown())
-        self.unlink(peer)
-
-    def ask_for_links(self, peers: Iterable[NodeId]) -> None:
-        now = self.context.outbox.now()
-        recent = now - 2 * self.params.heartbeat_ms
-        self.link_asked = {p: at for p, at in self.link_asked.items() if at > recent}
-        for peer in peers:
-            if len(self.link_asked) >= LINKS_ASKED_MAX:
-                return
-            if peer not in self.neighbors and peer != self.context.me:
-                if peer not in self.link_asked:
-                    self.context.outbox.send(peer, LinkRequest(self.interest.about))
-                self.link_asked.setdefault(peer, now)
 
     def on_link_request(self, sender: NodeId, message: LinkRequest) -> None:
         if message.about.node != sender:
@@ -308,10 +263,10 @@ class OMen(Overlay):
             self.link(message.about)
 
     def on_link_down(self, sender: NodeId, message: LinkDown) -> None:
-        self.unlink(sender)
+        self.linking.remove(sender)
 
     def on_mend(self, sender: NodeId, message: Mend) -> None:
-        self.ask_for_links(message.peers)
+        self.linking.ask(message.peers)
 
     # -- local views by T-Man (Algorithms 2 to 4)
 
@@ -320,11 +275,9 @@ class OMen(Overlay):
         self.context.outbox.set_timer(self.CYCLE, self.params.cycle_ms)
         self.cycles += 1
         self.pool.expire(self.watched(), now)
-        self.sample_peers()
+        self.pool.take(*self.exchanges.rnd_view(self.view, self.views), now)
         self.follow_ring()
-        near = [*self.circle.successors[:1], *self.circle.predecessors[:1]]
-        known = list(self.pool.known)
-        for peer in dict.fromkeys([*near, *([pick(self.context.rng, known)] if known else [])]):
+        for peer in self.exchanges.partners():
             self.exchange_with(peer)
         self.select_view()
         self.tell_local()
@@ -332,47 +285,11 @@ class OMen(Overlay):
         self.churn.process_standby(now, self.in_range())
         self.process_churn()
 
-    def sample_peers(self) -> None:
-        """Take rnd.view, from whatever samples peers here."""
-        now = self.context.outbox.now()
-        if self.cyclon is not None:
-            for peer, _ in self.cyclon.entries():
-                newest = self.cyclon.newest(peer)
-                if newest is not None:
-                    age = (self.cyclon.cycle - newest[1]) * self.params.shuffle_ms
-                    self.pool.take([newest[0]], [age], now)
-            return
-        drawn: dict[NodeId, None] = {}
-        for view in self.views.of.values():
-            missing = view.topics & ~coverage(view.topics, view.backups.items(), 1).levels[0]
-            found = self.view.any_match(missing, [self.context.me], self.context.rng)
-            if found is not None:
-                drawn[found] = None
-        for _ in range(self.params.buffer_size // 2):
-            found = self.view.any_peer([self.context.me, *drawn], self.context.rng)
-            if found is not None:
-                drawn[found] = None
-        for peer in drawn:
-            interest = self.view.interest_of(peer)
-            if interest is not None and peer not in self.pool:
-                self.pool.take([Descriptor(peer, interest, 0)], [0], now)
-
-    def buffer(self, peer: NodeId) -> tuple[tuple[Descriptor, ...], tuple[int, ...]]:
-        """Return what Alg. 3 sends: this node, entries near the peer on the ring, and a sample."""
-        now = self.context.outbox.now()
-        near = self.circle.near(peer, self.pool.known.keys(), self.params.resilience + 1)
-        return tman.buffer(
-            self.interest.about,
-            self.pool.aged([n for n in near if n != peer], now),
-            self.pool.sample(self.params.buffer_size, self.context.rng, now),
-            self.params.age_max_ms,
-        )
-
     def exchange_with(self, peer: NodeId) -> None:
-        self.context.outbox.send(peer, Exchange(*self.buffer(peer)))
+        self.context.outbox.send(peer, Exchange(*self.exchanges.buffer(peer)))
 
     def on_exchange(self, sender: NodeId, message: Exchange[Descriptor]) -> None:
-        self.context.outbox.send(sender, ExchangeReply(*self.buffer(sender)))
+        self.context.outbox.send(sender, ExchangeReply(*self.exchanges.buffer(sender)))
         self.take_entries(message.entries, message.ages)
 
     def on_exchange_reply(self, sender: NodeId, message: ExchangeReply[Descriptor]) -> None:
@@ -397,49 +314,33 @@ class OMen(Overlay):
     def keep_views(self) -> None:
         predecessors = self.circle.predecessors[: self.params.resilience]
         self.views.keep(predecessors, self.churn.pending())
-        self.joining = {n: mask for n, mask in self.joining.items() if n in self.views.of}
+        joining = self.churn.joining
+        for node in [node for node in joining if node not in self.views.of]:
+            del joining[node]
 
     def select_view(self) -> None:
         """Alg. 4, selectView."""
         self.keep_views()
         mine = (self.context.me, self.interest.topics.mask)
-        self.selection.select_view(self.views, [mine, *self.everyone()], self.pool, self.joining)
-
-    def everyone(self) -> list[Candidate]:
-        """Return the candidates for backup sets. With OMen-G they are all nodes."""
-        directory = self.context.directory
-        if self.params.omen_g == "no" or directory is None:
-            return self.pool.masks()
-        nodes = directory.sample(1.0, self.context.rng)
-        return [(node, directory.mask_of(node)) for node in nodes if node != self.context.me]
+        self.selection.select_view(self.views, mine, self.pool, self.churn.joining)
 
     def tell_local(self) -> None:
         """Tell the L successors what they have to know when this node leaves."""
         outbox = self.context.outbox
-        held = tuple(
-            HeldNeighbor(self.pool.known[peer], self.successors_of.get(peer, ()))
-            for peer in self.neighbors if peer in self.pool
-        )  # fmt: skip
+        held = self.linking.held(self.pool)
         local = Local(self.coordinator.incarnation, self.interest.about, held)
         outbox.send_all(self.circle.successors[: self.params.resilience], local)
         if self.cycles % TOLD_TIMES == 0:
             outbox.send_all(self.neighbors, Successors(self.circle.successors))
 
     def on_local(self, sender: NodeId, message: Local) -> None:
-        view = self.views.of.get(sender)
-        if view is None or message.about.node != sender:
-            return
-        self.pool.take([message.about], [0], self.context.outbox.now())
-        view.incarnation = message.incarnation
-        self.churn.lives(sender, message.incarnation)
-        view.topics = message.about.interest.mask
-        view.neighbors = {held.about.node: held.about.interest.mask for held in message.neighbors}
-        size = self.params.resilience + 1
-        view.contacts = {held.about.node: held.successors[:size] for held in message.neighbors}
+        if message.about.node == sender and self.views.take(message):
+            self.pool.take([message.about], [0], self.context.outbox.now())
+            self.churn.lives(sender, message.incarnation)
 
     def on_successors(self, sender: NodeId, message: Successors) -> None:
         if sender in self.neighbors:
-            self.successors_of[sender] = message.nodes[: self.params.resilience + 1]
+            self.linking.successors_of[sender] = message.nodes[: self.params.resilience + 1]
 
     # -- joining
 
@@ -463,14 +364,10 @@ class OMen(Overlay):
             return
         self.heard(sender)
         self.take_entries([message.about], [0])
-        me = self.context.me
-        waits = any(e.node == sender and e.kind == "join" for e in self.churn.exe_queue)
-        if waits or not self.circle.in_pred_range(sender, self.params.resilience):
-            return
-        event = ChurnEvent(sender, message.number, "join")
-        if self.churn.handle_churn_event(event, me, me, self.context.outbox.now()):
-            self.joining[sender] = message.topics.mask
-            self.keep_views()
+        if self.circle.in_pred_range(sender, self.params.resilience):
+            me, now = self.context.me, self.context.outbox.now()
+            if self.churn.handle_join(sender, message.number, message.topics.mask, me, now):
+                self.keep_views()
 
     # -- churn events (Algorithms 5 and 6)
 
@@ -488,7 +385,7 @@ class OMen(Overlay):
             if event is None:
                 return
             if event.kind == "join":
-                missing = self.joining.pop(event.node, 0)
+                missing = self.churn.joining.pop(event.node, 0)
                 self.coordinator.begin_join(event, missing, self.pool.gone())
             else:
                 self.coordinator.begin(event, self.views.of, self.pool.gone())
@@ -535,17 +432,9 @@ class OMen(Overlay):
         self.coordinator.on_report(sender, message)
 
     def on_view_ask(self, sender: NodeId, message: ViewAsk) -> None:
-        view = self.views.of.get(message.node)
-        if view is None:
-            return
-
-        def told(masks: dict[NodeId, int]) -> tuple[Descriptor, ...]:
-            of_mask = self.context.topics.of_mask
-            return tuple(Descriptor(node, of_mask(mask), 0) for node, mask in masks.items())
-
-        topics = self.context.topics.of_mask(view.topics)
-        answer = ViewTold(message.node, topics, told(view.neighbors), told(view.backups))
-        self.context.outbox.send(sender, answer)
+        answer = self.views.tell(message.node, self.context.topics)
+        if answer is not None:
+            self.context.outbox.send(sender, answer)
 
     def on_view_told(self, sender: NodeId, message: ViewTold) -> None:
         self.coordinator.on_view_told(message, self.pool.gone())
@@ -562,19 +451,14 @@ class OMen(Overlay):
         dropped = before & ~self.interest.topics.mask
         if dropped:
             # For the topics it gives up, this node leaves, and it knows best what that cuts.
-            view = LocalView(1)
-            view.topics = dropped
-            view.neighbors = {
-                p: interest.mask for p, interest in self.neighbors.items()
-                if interest.mask & dropped
-            }  # fmt: skip
+            view = given_up(dropped, self.neighbors)
             number = self.interest.about.version
             event = ChurnEvent(self.context.me, number, "leave")
             self.coordinator.begin(event, {self.context.me: view}, self.pool.gone())
             self.repair()
             mask = self.interest.topics.mask
             for peer in [p for p, i in self.neighbors.items() if not i.mask & mask]:
-                self.drop_link(peer)
+                self.linking.end(peer)
 
     # -- the safety net
 
@@ -604,7 +488,7 @@ class OMen(Overlay):
             return
         self.take_entries([message.about], [0])
         if self.labels.strange(message.labels, self.context.outbox.now()):
-            self.ask_for_links([sender])
+            self.linking.ask([sender])
 
 
 OMen.ON = {

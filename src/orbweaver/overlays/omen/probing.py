@@ -16,9 +16,10 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Context
 from orbweaver.core.topics import Interest, TopicTable
 from orbweaver.gossip.interest import OwnInterest
-from orbweaver.overlays.omen.churn import ChurnEvent, LocalView, Shadow
+from orbweaver.overlays.omen.churn import ChurnEvent, Shadow
 from orbweaver.overlays.omen.messages import Enlist, Probe, ProbeLabel, ShadowReport
 from orbweaver.overlays.omen.repair import Joined
+from orbweaver.overlays.omen.views import LocalView
 
 PROBES_MAX = 128
 """How many probes a node takes part in at a time; the oldest one is dropped for one more."""
