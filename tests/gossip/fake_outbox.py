@@ -82,6 +82,7 @@ class FakeDirectory(ScannedView):
     def __init__(self, topics: TopicTable, interests: dict[int, Iterable[Topic]]) -> None:
         super().__init__(topics)
         self.interests = {NodeId(n): topics.interest(names) for n, names in interests.items()}
+        self.links: dict[NodeId, tuple[NodeId, ...]] = {}
 
     def entries(self) -> list[tuple[NodeId, int]]:
         return [(node, interest.mask) for node, interest in self.interests.items()]
@@ -91,6 +92,9 @@ class FakeDirectory(ScannedView):
 
     def sample(self, fraction: float, rng: Random) -> list[NodeId]:
         return sample(rng, list(self.interests), round(fraction * len(self.interests)))
+
+    def links_of(self, node: NodeId) -> Iterable[NodeId]:
+        return self.links.get(node, ())
 
     def mask_of(self, node: int) -> int:
         interest = self.interests.get(NodeId(node))

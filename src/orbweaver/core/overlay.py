@@ -99,6 +99,8 @@ class Directory(InterestView, Protocol):
 
     mask_of: Callable[[int], int]
     """A peer's interest mask, 0 when it is down."""
+    links_of: Callable[[NodeId], Collection[NodeId]]
+    """The neighbours that a peer counts itself, none when it is down."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The directory of a simulation knows which nodes are up, and with what interest.
+"""The directory of a simulation knows which nodes are up, with what interest and which links.
 
 For each topic the directory keeps the nodes as one big integer, so that the best match for a
 set of topics comes from adding those integers up vertically (see `core.bitplanes`).
@@ -6,7 +6,7 @@ set of topics comes from adding those integers up vertically (see `core.bitplane
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from random import Random
 from typing import cast
 
@@ -18,8 +18,15 @@ from orbweaver.core.topics import NOTHING, Interest, TopicTable
 
 
 class Oracle(Directory):
-    def __init__(self, nodes: int, topics: TopicTable) -> None:
+    def __init__(
+        self,
+        nodes: int,
+        topics: TopicTable,
+        links_of: Callable[[NodeId], Collection[NodeId]] = lambda node: (),
+    ) -> None:
+        """`links_of` is asked for the links of a node, which the overlays know."""
         self._topics = topics
+        self.links_of = links_of
         self._interests: list[Interest] = [NOTHING] * nodes
         self._masks: list[int] = [0] * nodes
         self._on_topic: list[int] = []

@@ -6,7 +6,7 @@ when, and when to run on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from random import Random
 
 from orbweaver.core.identifiers import PLACE_OF_NODE, Places
@@ -50,7 +50,7 @@ class World:
         self.engine = Engine()
         self.recorder = recorder
         self.topics = topics
-        self.oracle = Oracle(size, topics)
+        self.oracle = Oracle(size, topics, self.links_of)
         self._overlay = overlay
         self._params = params
         self.latency = latency
@@ -117,6 +117,10 @@ class World:
         event = node.overlay.publish(topic, payload)
         self.recorder.published(self.engine.now, event)
         return event
+
+    def links_of(self, node: NodeId) -> Collection[NodeId]:
+        overlay = self.nodes[node].overlay
+        return () if overlay is None else overlay.links()
 
     # -- the wire
 

@@ -11,11 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from orbweaver.core.ids import NodeId
 from orbweaver.core.params import build
 from orbweaver.core.seeds import generator, pick, sample
+from orbweaver.core.topics import TopicTable
 from orbweaver.metrics.snapshot import from_graph
 from orbweaver.metrics.topics import shapes
 from orbweaver.overlays.omen import OMen, OMenParams
+from orbweaver.records import Recorder
+from orbweaver.sim.world import World
 from orbweaver.testing.pump import Pump
 
 NODES, TOPICS, L = 18, 8, 3
@@ -61,6 +65,37 @@ def test_neighbours_that_crash_together_leave_no_topic_cut(seed: int, coverage: 
         pump.crash(node)
     pump.run(14)
     assert cut_topics(pump) == []
+
+
+def test_components_by_a_hop_mend_as_well() -> None:
+    pump = formed(3, components="hop")
+    for node in adjacent(pump, 3, L):
+        pump.crash(node)
+    pump.run(14)
+    assert cut_topics(pump) == []
+
+
+def test_components_by_an_oracle_mend_as_well() -> None:
+    rng = generator("omen", 4)  # here a repair that adds no links leaves a topic cut
+    world = World(
+        NODES, OMen, OMenParams(resilience=L, components="oracle"), topics=TopicTable(),
+        latency=lambda a, b: 5, recorder=Recorder(), contact_chance=rng,
+        node_seed=lambda node, life: 100 * node + life,
+    )  # fmt: skip
+    for node in world.nodes:
+        node.wanted |= {f"t{n}": None for n in sample(rng, range(TOPICS), 3)}
+    world.join_all(world.nodes)
+    world.engine.run(15_000, 10**7)
+    wanted = {int(node.me): set(node.wanted) for node in world.nodes}
+    for node in world.nodes:
+        node.overlay.look_for_others = lambda: None  # type: ignore[union-attr]
+    for gone in [0, *sample(rng, list(world.links_of(NodeId(0))), L - 1)]:
+        world.crash(world.nodes[gone])
+        del wanted[gone]
+    world.engine.run(29_000, 10**7)
+    edges = [(a, int(b)) for a in wanted for b in world.links_of(NodeId(a)) if b in wanted]
+    found = shapes(from_graph(dict(wanted), edges), with_distances=False)
+    assert [shape.topic for shape in found if shape.components > 1] == []
 
 
 @settings(

@@ -93,7 +93,7 @@ def test_probes_that_never_end_are_not_passed_on_for_ever() -> None:
     assert len(sent(outbox, Probe)) <= NEWS_MAX
     for number in range(1000):
         node.receive(LIAR, Probe(LIAR, number, (ProbeLabel("a", NodeId(5)),)))
-        node.receive(LIAR, Enlist(number, TABLE.interest("c")))
+        node.receive(LIAR, Enlist(number, True, TABLE.interest("c")))
     assert len(node.probing._seen) <= PROBES_MAX
 
 
@@ -106,7 +106,7 @@ def test_probes_of_strangers_and_on_topics_of_others_are_ignored() -> None:
 
 def test_reports_that_nobody_asked_for_are_ignored() -> None:
     node, _ = linked()
-    node.receive(LIAR, ShadowReport(1, 2**62, (HONEST,), (ProbeLabel("a", NodeId(0)),)))
+    node.receive(LIAR, ShadowReport(1, 2**62, (), (ProbeLabel("a", NodeId(0)),)))
     assert not node.coordinator._sessions
 
 

@@ -12,13 +12,21 @@ from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.overlays.omen import OMen, OMenParams
 from orbweaver.overlays.omen.acquaintances import SIZE_MAX, Acquaintances
 from orbweaver.overlays.omen.churn import ChurnEvent
+from orbweaver.overlays.omen.components import (
+    joined_by_hop,
+    joined_by_probe,
+    joined_in_truth,
+    joined_inside,
+)
+from orbweaver.overlays.omen.coordinator import Coordinator
 from orbweaver.overlays.omen.labels import GONE_MAX, SILENT_PERIODS, ComponentLabels
-from orbweaver.overlays.omen.messages import ComponentLabel, ProbeLabel, ShadowReport
-from orbweaver.overlays.omen.probing import Session, components
+from orbweaver.overlays.omen.messages import ComponentLabel, ProbeLabel, ShadowReport, Tie
 from orbweaver.overlays.omen.ring import IdentifierCircle
-from tests.gossip.fake_outbox import FakeOutbox, make_context
+from orbweaver.overlays.omen.views import LocalView, LocalViews
+from tests.gossip.fake_outbox import FakeDirectory, FakeOutbox, make_context
 from tests.overlays.overlay_net import OverlayNet
 
+TABLE = TopicTable("ab")
 PLACES = {node: node * 100 for node in range(20)}
 
 
@@ -107,33 +115,73 @@ def test_roots_that_fell_silent_are_remembered_in_bounds() -> None:
     assert len(labels._gone) <= GONE_MAX
 
 
-def session(kind: Any, labels: dict[int, list[tuple[str, int]]], neighbors: Any) -> Session:
-    made = Session(ChurnEvent(1, 0, kind), 1, {})
-    for node, seen in labels.items():
-        told = tuple(ProbeLabel(topic, least) for topic, least in seen)
-        made.reports[node] = ShadowReport(1, 3, tuple(neighbors.get(node, ())), told)
-    return made
+REPORTS = [
+    (
+        node,
+        ShadowReport(
+            1, 3, tuple(Tie(peer, TABLE.interest(topics)) for peer, topics in ties), labels
+        ),
+    )
+    for node, ties, labels in [
+        (2, [(9, "ab"), (3, "a")], (ProbeLabel("a", 2), ProbeLabel("b", 2))),
+        (3, [(2, "a"), (8, "a")], (ProbeLabel("a", 2),)),
+        (4, [(9, "b"), (8, "a")], (ProbeLabel("a", 4), ProbeLabel("b", 2))),
+    ]
+]
+"""Of a shadow set 2, 3, 4 that wants ab, a, ab: what each one reports. 8 and 9 are others."""
+INTERESTS = {2: 0b11, 3: 0b01, 4: 0b11}
 
 
 def test_what_counts_as_connected() -> None:
-    table = TopicTable("ab")
-    seen = {2: [("a", 2), ("b", 2)], 3: [("a", 2)], 4: [("a", 4), ("b", 2)]}
-    interests = {2: 0b11, 3: 0b01, 4: 0b11}
-    made = session("leave", seen, {2: [9, 3], 3: [2], 4: [9]})
-    assert components(made, "probe", table, interests) == [(2, 3, 0b01), (2, 4, 0b10)]
-    assert components(made, "inside", table, interests) == [(2, 3, 0b01), (3, 2, 0b01)]
-    joining = session("join", {}, {})
-    assert components(joining, "probe", table, interests | {1: 0b11}) == [
-        (2, 3, 0b01), (2, 4, 0b11)
-    ]  # fmt: skip
+    assert joined_by_probe(REPORTS, TABLE) == [(2, 3, 0b01), (2, 4, 0b10)]
+    inside = [(2, 3, 0b01), (3, 2, 0b01)]
+    assert joined_inside(REPORTS, INTERESTS) == inside
+    assert joined_by_hop(REPORTS, INTERESTS, ()) == [*inside, (2, 4, 0b10), (3, 4, 0b01)]
+    assert joined_by_hop(REPORTS, INTERESTS, {8}) == [*inside, (2, 4, 0b10)]
 
 
-@pytest.mark.parametrize("how", ["probe", "inside"])
+def test_the_oracle_knows_what_is_connected_over_any_number_of_links() -> None:
+    """2-7-8-4 share b, but 7 does not want a. 3 is alone."""
+    directory = FakeDirectory(TABLE, {2: "ab", 3: "a", 4: "ab", 7: "b", 8: "ab"})
+    directory.links = {2: (7,), 7: (2, 8), 8: (7, 4), 4: (8,)}
+    assert joined_in_truth(INTERESTS, 0b11, directory) == [(2, 4, 0b10)]
+    assert joined_in_truth(INTERESTS, 0b01, directory) == []
+    del directory.interests[8]
+    assert joined_in_truth(INTERESTS, 0b11, directory) == []
+
+
+@pytest.mark.parametrize("how", ["probe", "inside", "hop", "oracle"])
 def test_a_node_that_reported_and_left_connects_nothing(how: str) -> None:
-    """Node 2 has left the shadow set since it reported. Others are still joined by its label."""
-    seen = {2: [("a", 2)], 3: [("a", 2)], 4: [("a", 2)]}
-    made = session("leave", seen, {2: [3, 4], 3: [2, 4], 4: [2]})
-    assert components(made, how, TopicTable("ab"), {3: 0b01, 4: 0b01}) == [(3, 4, 0b01)]
+    """5 has the least label and is the common neighbour, but it left after it had reported.
+    3 and 4 are still joined by their own link, and by the label they both saw."""
+    directory = FakeDirectory(TABLE, dict.fromkeys([3, 4, 6], "a"))
+    directory.links = {3: (4,), 4: (3,)}
+    outbox = FakeOutbox()
+    context = make_context(1, outbox, TABLE, directory)
+    made = Coordinator(context, OMenParams(components=how), LocalViews(1, 1))
+    view = LocalView(1)
+    view.topics = 1
+    view.neighbors = dict.fromkeys([3, 4, 5, 6], 1)
+    made.begin(ChurnEvent(9, 0, "leave"), {9: view}, ())
+    enlisted = dict(made.step(()))
+    assert [*enlisted] == [3, 4, 5, 6]
+    ties = {3: [4, 5], 4: [3, 5], 5: [3, 4, 6], 6: [5]}
+    for node, message in enlisted.items():
+        assert bool(message.starts) == (how == "probe")
+        assert message.ties == (how in ("inside", "hop"))
+        label = (ProbeLabel("a", 6 if node == 6 else 3),)
+        told = tuple(Tie(peer, TABLE.interest("a")) for peer in ties[node])
+        made.on_report(node, ShadowReport(message.number, 3, told, label))
+    assert made.step((5,)) == []
+    outbox.clock.now += 1000
+    edges = {tuple(sorted((to, peer))) for to, mend in made.step((5,)) for peer in mend.peers}
+    assert len(edges) == 1, "6 alone has to be joined to the others"
+    assert 6 in min(edges)
+
+
+def test_components_by_an_oracle_need_one() -> None:
+    with pytest.raises(UsageError, match="set components=probe"):
+        OMen(make_context(1, FakeOutbox(), TopicTable()), OMenParams(components="oracle"))
 
 
 def test_a_start_from_given_links() -> None:

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from orbweaver.core.bitplanes import bits_of
+from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import Context
 from orbweaver.core.topics import NOTHING
 from orbweaver.overlays.omen.churn import ChurnEvent, Shadow, shadow_of
+from orbweaver.overlays.omen.components import (
+    joined_alike,
+    joined_by_hop,
+    joined_by_probe,
+    joined_in_truth,
+    joined_inside,
+)
 from orbweaver.overlays.omen.messages import (
     Enlist,
     Mend,
@@ -16,8 +25,7 @@ from orbweaver.overlays.omen.messages import (
     ViewTold,
 )
 from orbweaver.overlays.omen.params import OMenParams
-from orbweaver.overlays.omen.probing import Session, components
-from orbweaver.overlays.omen.repair import repair_tco_on_churn
+from orbweaver.overlays.omen.repair import Joined, repair_tco_on_churn
 from orbweaver.overlays.omen.views import LocalView, LocalViews
 
 Given = tuple[NodeId, Enlist | Mend | ViewAsk]
@@ -28,10 +36,37 @@ VIEW_NODES_MAX = 4096
 """How many neighbours or backups another node may name in a local view."""
 
 
+class Session:
+    """One repair at its coordinator."""
+
+    def __init__(self, event: ChurnEvent, number: int, views: Mapping[NodeId, LocalView]) -> None:
+        self.event = event
+        self.number = number
+        self.views = dict(views)
+        """Local views by node; those of chained nodes come in on request."""
+        self.silent: dict[NodeId, None] = {}
+        """Shadow nodes that did not report in time."""
+        self.asked: dict[NodeId, None] = {}
+        """Dead neighbours of which another node was asked for the local view."""
+        self.shadow = Shadow((), 0, {}, {}, ())
+        self.enlisted: dict[NodeId, None] = {}
+        self.reports: dict[NodeId, ShadowReport] = {}
+        self.began = self.changed = 0
+        """When the present round began, and when the last news came, in milliseconds."""
+
+    def missing(self) -> list[NodeId]:
+        return [node for node in self.enlisted if node not in self.reports]
+
+
 class Coordinator:
     TIMER = "repair"
 
     def __init__(self, context: Context, params: OMenParams, views: LocalViews) -> None:
+        if params.components == "oracle" and context.directory is None:
+            raise UsageError(
+                "components 'oracle' asks what is connected, which only a simulation knows; "
+                "set components=probe"
+            )
         self._context = context
         self._params = params
         self._views = views
@@ -76,7 +111,7 @@ class Coordinator:
                 continue
             del self._sessions[number]
             self._finished.append(session.event)
-            given += self._mend(session)
+            given += self._mend(session, gone)
         if self._sessions:
             self._context.outbox.set_timer(self.TIMER, STEP_MS)
         return given
@@ -123,15 +158,17 @@ class Coordinator:
     def _enlist(self, session: Session) -> list[Given]:
         """Enlist the shadow nodes that are not enlisted yet."""
         topics = self._context.topics
+        ties = session.event.kind == "leave" and self._params.components in ("inside", "hop")
         given: list[Given] = []
         for node, mask in session.shadow.interests().items():
             if node in session.enlisted:
                 continue
             session.enlisted[node] = None
             starts = NOTHING
-            if session.event.kind == "leave" and node in session.shadow.neighbors:
+            probes = session.event.kind == "leave" and self._params.components == "probe"
+            if probes and node in session.shadow.neighbors:
                 starts = topics.of_mask(mask & session.shadow.topics)
-            given.append((node, Enlist(session.number, starts)))
+            given.append((node, Enlist(session.number, ties, starts)))
         return given
 
     def _ask_about_dead(self, session: Session, gone: Collection[NodeId]) -> list[Given]:
@@ -151,12 +188,12 @@ class Coordinator:
             given += [(peer, ViewAsk(node)) for peer in dict.fromkeys(sum(contacts, ()))]
         return [(peer, ask) for peer, ask in given if peer not in dead]
 
-    def _mend(self, session: Session) -> list[Given]:
+    def _mend(self, session: Session, gone: Collection[NodeId]) -> list[Given]:
         """Choose the new edges and return a MEND for each end."""
         shadow = session.shadow
         reports = session.reports
         interests = {n: mask for n, mask in shadow.interests().items() if n in reports}
-        joined = components(session, self._params.components, self._context.topics, interests)
+        joined = self._components(session, interests, gone)
         degrees = {node: report.degree for node, report in reports.items()}
         edges = repair_tco_on_churn(interests, shadow.topics, joined, degrees, self._params.rho)
         ends: dict[NodeId, list[NodeId]] = {}
@@ -164,3 +201,24 @@ class Coordinator:
             ends.setdefault(a, []).append(b)
             ends.setdefault(b, []).append(a)
         return [(node, Mend(tuple(peers))) for node, peers in ends.items()]
+
+    def _components(
+        self, session: Session, interests: Mapping[NodeId, int], gone: Collection[NodeId]
+    ) -> list[Joined]:
+        """Return which of the shadow nodes that are there now are connected."""
+        how = self._params.components
+        directory = self._context.directory
+        if session.event.kind == "join":  # what was there before is connected
+            node = session.event.node
+            before = {n: mask for n, mask in interests.items() if n != node}
+            return joined_alike((1 << t, n, 0) for n, mask in before.items() for t in bits_of(mask))
+        if how == "oracle" and directory is not None:
+            return joined_in_truth(interests, session.shadow.topics, directory)
+        # A node that has reported and left since connects nothing.
+        reports = [(node, session.reports[node]) for node in interests]
+        if how == "probe":
+            return joined_by_probe(reports, self._context.topics)
+        if how == "hop":
+            dead = {*gone, *session.silent, *session.shadow.dead}
+            return joined_by_hop(reports, interests, dead)
+        return joined_inside(reports, interests)

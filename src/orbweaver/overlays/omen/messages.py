@@ -93,6 +93,8 @@ class Enlist(Message, frozen=True, gc=False, tag="omen-enlist"):
     """The receiver is in the shadow set of a repair: report to the sender, its coordinator."""
 
     number: Count
+    ties: bool
+    """Whether to name the neighbours in the report."""
     starts: Interest
     """The topics in which the receiver starts a probe, because it has lost a neighbour there."""
 
@@ -113,13 +115,20 @@ class Probe(Message, frozen=True, gc=False, tag="omen-probe"):
     labels: tuple[ProbeLabel, ...]
 
 
+class Tie(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A neighbour, and the topics that a node shares with it."""
+
+    node: NodeId
+    topics: Interest
+
+
 class ShadowReport(Message, frozen=True, gc=False, tag="omen-report"):
-    """What a shadow node tells its coordinator: its degree, its neighbours, and the probe labels
-    it has seen. Sent again when they change."""
+    """What a shadow node tells its coordinator: its degree, its neighbours if they are asked for,
+    and the probe labels it has seen. Sent again when they change."""
 
     number: Count
     degree: Count
-    neighbors: tuple[NodeId, ...]
+    ties: tuple[Tie, ...]
     labels: tuple[ProbeLabel, ...]
 
 

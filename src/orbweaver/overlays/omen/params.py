@@ -9,6 +9,8 @@ from msgspec import Meta
 from orbweaver.gossip.links import LinkParams
 from orbweaver.overlays.omen.backups import Choice
 
+Components = Literal["probe", "hop", "inside", "oracle"]
+
 
 class OMenParams(LinkParams, frozen=True):
     resilience: Annotated[
@@ -40,11 +42,12 @@ class OMenParams(LinkParams, frozen=True):
         ),
     ] = "random"
     components: Annotated[
-        Literal["probe", "inside"],
+        Components,
         Meta(
             description="what counts as connected in a repair: what a probe of the overlay "
-            "finds, or edges inside the shadow set only",
-            title="Alg. 1 prints 'inside'; 'probe' is ours",
+            "finds, edges inside the shadow set only, edges with at least one end in it (hop), "
+            "or what is (oracle, simulations only)",
+            title="Alg. 1 prints 'inside'; the others are ours",
         ),
     ] = "probe"
     omen_g: Annotated[

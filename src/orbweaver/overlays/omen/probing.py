@@ -11,15 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from orbweaver.core.bitplanes import bits_of
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Context
-from orbweaver.core.topics import Interest, TopicTable
+from orbweaver.core.topics import Interest
 from orbweaver.gossip.interest import OwnInterest
-from orbweaver.overlays.omen.churn import ChurnEvent, Shadow
-from orbweaver.overlays.omen.messages import Enlist, Probe, ProbeLabel, ShadowReport
-from orbweaver.overlays.omen.repair import Joined
-from orbweaver.overlays.omen.views import LocalView
+from orbweaver.overlays.omen.messages import Enlist, Probe, ProbeLabel, ShadowReport, Tie
 
 PROBES_MAX = 128
 """How many probes a node takes part in at a time; the oldest one is dropped for one more."""
@@ -30,12 +26,14 @@ PROBE_AGE_MS = 10_000
 
 
 class SeenProbe:
-    __slots__ = ("began", "enlisted", "labels", "told")
+    __slots__ = ("began", "enlisted", "labels", "ties", "told")
 
     def __init__(self, now: int) -> None:
         self.began = now
         self.enlisted = False
         """Whether this node reports the labels to the coordinator."""
+        self.ties = False
+        """Whether it names its neighbours to the coordinator."""
         self.labels: dict[Topic, NodeId] = {}
         self.told = 0
 
@@ -56,6 +54,7 @@ class Probing:
         """Start a probe in the topics that were lost, and return the report."""
         probe = self._of(coordinator, message.number)
         probe.enlisted = True
+        probe.ties = message.ties
         mask, mine = self._context.topics.mask, self._interest.topics
         starts = [t for t in message.starts if mask(t) & mine.mask]
         news = take_labels(probe, [ProbeLabel(t, self._context.me) for t in starts], mine)
@@ -87,7 +86,11 @@ class Probing:
 
     def _report(self, number: int, probe: SeenProbe) -> ShadowReport:
         labels = tuple(ProbeLabel(topic, least) for topic, least in probe.labels.items())
-        return ShadowReport(number, len(self._neighbors), tuple(self._neighbors), labels)
+        mine, shared = self._interest.topics.mask, self._context.topics.of_mask
+        ties = tuple(
+            Tie(peer, shared(mine & interest.mask)) for peer, interest in self._neighbors.items()
+        )
+        return ShadowReport(number, len(self._neighbors), ties if probe.ties else (), labels)
 
     def _of(self, coordinator: NodeId, number: int) -> SeenProbe:
         now = self._context.outbox.now()
@@ -116,62 +119,3 @@ def take_labels(
         return ()
     probe.told += 1
     return tuple(news)
-
-
-class Session:
-    """One repair at its coordinator."""
-
-    def __init__(self, event: ChurnEvent, number: int, views: Mapping[NodeId, LocalView]) -> None:
-        self.event = event
-        self.number = number
-        self.views = dict(views)
-        """Local views by node; those of chained nodes come in on request."""
-        self.silent: dict[NodeId, None] = {}
-        """Shadow nodes that did not report in time."""
-        self.asked: dict[NodeId, None] = {}
-        """Dead neighbours of which another node was asked for the local view."""
-        self.shadow = Shadow((), 0, {}, {}, ())
-        self.enlisted: dict[NodeId, None] = {}
-        self.reports: dict[NodeId, ShadowReport] = {}
-        self.began = self.changed = 0
-        """When the present round began, and when the last news came, in milliseconds."""
-
-    def missing(self) -> list[NodeId]:
-        return [node for node in self.enlisted if node not in self.reports]
-
-
-def components(
-    session: Session, how: str, topics: TopicTable, interests: Mapping[NodeId, int]
-) -> list[Joined]:
-    """Return which shadow nodes are connected, by what they reported.
-
-    `interests` are the topics of the shadow nodes that are there now. A node that has reported
-    and left since is not among them, and connects nothing.
-    """
-    if session.event.kind == "join":  # what was there before is connected
-        others = {n: mask for n, mask in interests.items() if n != session.event.node}
-        return _alike((1 << t, n, 0) for n, mask in others.items() for t in bits_of(mask))
-    reports = [(node, report) for node, report in session.reports.items() if node in interests]
-    if how == "probe":
-        return _alike(
-            (topics.mask(label.topic), node, label.least)
-            for node, report in reports
-            for label in report.labels
-        )
-    return [
-        (node, peer, interests[node] & interests[peer])
-        for node, report in reports
-        for peer in report.neighbors
-        if peer in interests
-    ]
-
-
-def _alike(labels: Iterable[tuple[int, NodeId, int]]) -> list[Joined]:
-    """Join the nodes that have the same label on a topic, given as a bit."""
-    first: dict[tuple[int, int], NodeId] = {}
-    joined: dict[tuple[NodeId, NodeId], int] = {}
-    for bit, node, label in labels:
-        start = first.setdefault((bit, label), node)
-        if start != node:
-            joined[start, node] = joined.get((start, node), 0) | bit
-    return [(a, b, mask) for (a, b), mask in joined.items()]
