@@ -43,6 +43,16 @@ def test_the_bonus_is_for_bits_that_no_other_friend_has() -> None:
     assert utility(ME, [b, d]) == pytest.approx(with_shared_bit)
 
 
+def test_without_proximity_a_far_friend_is_worth_as_much_as_a_near_one() -> None:
+    near, far = at(1.0, 1, 3), at(100.0, 1, 3)
+    assert utility(ME, [near], False) == utility(ME, [far], False) == 2 / 5 + 2 / 5
+    for proximity, victim in ((True, 2), (False, None)):
+        friends = Friends(NodeId(0), 1, 4, 10, 0.01, proximity)
+        friends.own = ME
+        friends.friends[NodeId(2)] = far
+        assert friends.victim(near) == victim
+
+
 def test_nothing_in_common_is_worth_nothing() -> None:
     assert utility(ME, [at(1.0, 9)]) == 0.0
     assert utility(at(0.0), [at(1.0)]) == 0.0

@@ -34,6 +34,7 @@ def test_a_node_closer_to_the_publisher_is_passed_up() -> None:
     tree, mine = make()
     found = tree.receive_join(mine, NodeId(20), at(9.0))
     assert (found.answer, found.forward_to) == ("forward", 5)
+    assert tree.requests == 1
 
 
 def test_where_there_is_room_it_may_stay() -> None:

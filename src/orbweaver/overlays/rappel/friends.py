@@ -34,8 +34,9 @@ def overlap(a: int, b: int) -> float:
     return (a & b).bit_count() / union.bit_count() if union else 0.0
 
 
-def utility(me: Portrait, friends: Iterable[Portrait]) -> float:
-    """Return the utility of a friends set to this node (Fig. 3)."""
+def utility(me: Portrait, friends: Iterable[Portrait], proximity: bool = True) -> float:
+    """Return the utility of a friends set to this node (Fig. 3). Without `proximity` shared
+    interest alone counts, as in the comparison of section 6.3."""
     members = list(friends)
     once = twice = 0
     for friend in members:
@@ -47,19 +48,29 @@ def utility(me: Portrait, friends: Iterable[Portrait]) -> float:
         base = overlap(me.bloom, friend.bloom)
         unique = (me.bloom & friend.bloom & ~twice).bit_count()
         bonus = unique / own if own else 0.0
-        total += (base + bonus) / (distance_ms(me.place, friend.place) / 1000)
+        seconds = distance_ms(me.place, friend.place) / 1000 if proximity else 1.0
+        total += (base + bonus) / seconds
     return total
 
 
 class Friends:
     """The soft state of one node (section 3.1)."""
 
-    def __init__(self, me: NodeId, size: int, fans: int, candidates: int, delta: float) -> None:
+    def __init__(
+        self,
+        me: NodeId,
+        size: int,
+        fans: int,
+        candidates: int,
+        delta: float,
+        proximity: bool = True,
+    ) -> None:
         self._me = me
         self._size = size
         self._fans_max = fans
         self._candidates_max = candidates
         self._delta = delta
+        self._proximity = proximity
         self.own = Portrait(Coordinates(()), 0, 0)
         """What this node tells of itself."""
         self.friends: dict[NodeId, Portrait] = {}
@@ -113,11 +124,11 @@ class Friends:
     def victim(self, candidate: Portrait) -> NodeId | None:
         """Return the friend whose place the candidate should take (Algorithm 1, over FRIENDS), or
         None if no swap raises the utility by more than `delta`."""
-        base = highest = utility(self.own, self.friends.values())
+        base = highest = utility(self.own, self.friends.values(), self._proximity)
         found: NodeId | None = None
         for friend in self.friends:
             others = [known for node, known in self.friends.items() if node != friend]
-            current = utility(self.own, [*others, candidate])
+            current = utility(self.own, [*others, candidate], self._proximity)
             if current > highest:
                 highest, found = current, friend
         return found if highest > (1 + self._delta) * base else None

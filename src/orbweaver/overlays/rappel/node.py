@@ -65,7 +65,12 @@ class Rappel(Overlay):
         self.interest = OwnInterest(context.me, context.topics)
         self.landmarks = Landmarks(context, params)
         self.friends = Friends(
-            context.me, params.friends, params.fans, params.candidates, params.delta
+            context.me,
+            params.friends,
+            params.fans,
+            params.candidates,
+            params.delta,
+            params.proximity,
         )
         self.trees: dict[Topic, FeedTree] = {}
         self.newscast = Newscast(context, self.interest, params.view_size)

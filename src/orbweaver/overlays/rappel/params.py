@@ -45,6 +45,10 @@ class RappelParams(Params, frozen=True):
         float,
         Meta(ge=0, description="least relative gain of utility for a swap", title="3.4: 1 %"),
     ] = 0.01
+    proximity: Annotated[
+        bool,
+        Meta(description="near friends are worth more; else interest alone", title="6.3: yes"),
+    ] = True
     rejoin_ms: Annotated[
         int, Meta(ge=1, description="period of rejoins at an ancestor", title="4.3: 10 min")
     ] = 600_000

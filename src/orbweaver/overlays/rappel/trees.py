@@ -54,6 +54,8 @@ class FeedTree:
         """The parent, its parent, and so on up to the root."""
         self.children: dict[NodeId, Coordinates] = {}
         self.child_since: dict[NodeId, int] = {}
+        self.requests = 0
+        """How many join requests this node has decided about (Fig. 11a)."""
         self.leaving: dict[NodeId, int] = {}
         """Evicted children, which still get updates, and until when."""
         self.adopted: dict[NodeId, None] = {}
@@ -81,6 +83,7 @@ class FeedTree:
     def receive_join(self, mine: Coordinates, node: NodeId, place: Coordinates) -> Decision:
         """Decide about a join request (Algorithm 2), with its slip mended: the evicted child is
         told ChangeParent, not the joining node."""
+        self.requests += 1
         if node in self.ancestors or self.root_place is None:
             return DENY
         if self.parent is None and self.root != self._me:
