@@ -15,6 +15,8 @@ NEVER = 1 << 62
 """End of a subscription that lasts beyond the end of the run, in milliseconds."""
 PARTS = 20
 """Number of stretches of a run, with equally many events each, among which the worst is sought."""
+STAY_MS = 5000
+"""How long a node must stay subscribed after a publication to be owed it, in milliseconds."""
 PROMPT_MS = 2000
 """Longest latency of a prompt delivery, in milliseconds. A later one has waited until the
 overlay found a path, rather than for the network."""
@@ -57,7 +59,7 @@ def subscribed(records: Records) -> dict[str, list[Interval]]:
     return intervals
 
 
-def deliveries(records: Records, grace_ms: int = 0, stay_ms: int = 5000) -> DeliveryMetrics:
+def deliveries(records: Records, grace_ms: int = 0, stay_ms: int = STAY_MS) -> DeliveryMetrics:
     """Return the delivery metrics of a run.
 
     An event is owed to every node, except its publisher, that had been subscribed for

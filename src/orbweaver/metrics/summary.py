@@ -10,6 +10,7 @@ from orbweaver.core.messages import PURPOSES
 from orbweaver.metrics import traffic
 from orbweaver.metrics.averages import interval95, mean, plain
 from orbweaver.metrics.degree import degrees
+from orbweaver.metrics.delays import delay_metrics, delays
 from orbweaver.metrics.deliveries import deliveries
 from orbweaver.metrics.relays import relays_by_rank, relays_per_event, top_topics_share
 from orbweaver.metrics.similarity import link_utility, top_intersection
@@ -47,6 +48,8 @@ MEANING = {
     "delay_hops_max": "links crossed, largest",
     "delay_ms_mean": "time from publication to delivery, mean",
     "delay_ms_max": "time from publication to delivery, largest",
+    "delay_ms_p50": "time from publication to a delivery that was owed, median",
+    "delay_ms_p95": "time from publication to a delivery that was owed, 95th percentile",
     "traffic_overhead": "share of uninteresting copies that a node gets, mean over nodes",
     "traffic_overhead_notices": "traffic_overhead if every notice of an event were a copy of it",
     "burdened": "share of nodes with an overhead above 20 %",
@@ -132,6 +135,7 @@ def summarise(
     changes = (time for time in records["links"]["time_ms"] if time <= settled_by)
     metrics["converged_ms"] = max(changes, default=0)
     d = deliveries(records, grace_ms=young_ms)
+    owed = delay_metrics(delays(records, grace_ms=young_ms))
     metrics |= {
         "publications": d.publications,
         "deliveries": d.deliveries,
@@ -144,6 +148,8 @@ def summarise(
         "delay_hops_max": d.hops_max,
         "delay_ms_mean": d.latency_ms_mean,
         "delay_ms_max": d.latency_ms_max,
+        "delay_ms_p50": owed["delay_ms_p50"],
+        "delay_ms_p95": owed["delay_ms_p95"],
         "traffic_overhead": traffic.traffic_overhead(records),
         "traffic_overhead_notices": traffic.traffic_overhead(records, notices=True),
         "burdened": traffic.burdened(records),
