@@ -7,6 +7,7 @@ from pathlib import Path
 
 from orbweaver import __version__
 from orbweaver.core.messages import PURPOSES
+from orbweaver.metrics.averages import interval95, mean
 from orbweaver.report import plots
 from orbweaver.report.oracle import told_oracle
 from orbweaver.report.page import Page
@@ -69,6 +70,9 @@ def draw(figure: Figure, labels: Sequence[str], series: BySeries) -> str:
     if figure.metric in HISTOGRAMS:
         counts = {one.label: getattr(one.each()[0], figure.metric) for one in chosen}
         return plots.histograms(counts, figure.x_label)
+    if figure.over_time:
+        curves = {one.label: _with_interval(one.over_time(figure.metric)) for one in chosen}
+        return plots.against_paper(curves, figure.paper, figure.y_label, figure.x_label)
     ours = {
         one.label: {
             x: (middle, half)
@@ -84,6 +88,13 @@ def draw(figure: Figure, labels: Sequence[str], series: BySeries) -> str:
         if label in labels
     }
     return plots.against_paper(ours, paper, figure.y_label, figure.x_label)
+
+
+def _with_interval(curve: Mapping[float, Sequence[float]]) -> dict[float, tuple[float, float]]:
+    return {
+        x: (mean(values), interval95(values) if len(values) > 1 else 0.0)
+        for x, values in sorted(curve.items())
+    }
 
 
 def settings_rows(

@@ -76,6 +76,16 @@ class Series(msgspec.Struct, frozen=True):
         """At each x, the metric in every snapshot of every seed."""
         return [[s[metric] for r in rs for s in r.snapshots] for rs in self.results.values()]
 
+    def over_time(self, metric: str) -> dict[float, list[float]]:
+        """Return a metric of the course of the last x: minutes -> one value for each seed that has
+        any."""
+        found: dict[float, list[float]] = {}
+        for result in self.results[self.xs[-1]]:
+            for look in result.course:
+                if look.get(metric) is not None:
+                    found.setdefault(look["time_ms"] / 60_000, []).append(look[metric])
+        return found
+
 
 def gather(results: Iterable[Result]) -> dict[str, Series]:
     """Sort results into their series. One that belongs to no series is a series by itself."""

@@ -69,6 +69,8 @@ class Figure:
     """Labels; a * at the end takes all that begin so."""
     paper: Mapping[str, Mapping[float, float]] = dataclasses.field(default_factory=dict)
     """Label -> x -> the paper's number, where its text gives one."""
+    over_time: bool = False
+    """Whether x is time in minutes, and the metric one of `Result.course`."""
 
     def labels(self, series: BySeries) -> list[str]:
         """Those that there are; none unless each is there."""

@@ -15,12 +15,14 @@ from orbweaver.core.identifiers import Places
 from orbweaver.core.ids import NodeId
 from orbweaver.metrics.averages import plain
 from orbweaver.metrics.degree import degrees, histogram
+from orbweaver.metrics.delays import delay_histogram, delays
 from orbweaver.metrics.snapshot import Snapshot, snapshot
 from orbweaver.metrics.summary import overlay_metrics, summarise
 from orbweaver.metrics.traffic import overhead_histogram
 from orbweaver.overlays.catalog import find
 from orbweaver.records import Records
 from orbweaver.sim.simulation import Outcome, Progress, Simulation, plainly
+from orbweaver.study.course import Course
 from orbweaver.study.lookups import BY_PLACE, lookup_hops
 from orbweaver.workload.scenario import Scenario, StudySpec
 
@@ -50,6 +52,10 @@ class Result(msgspec.Struct, frozen=True):
     version: str
     overhead_histogram: dict[int, int] = {}
     """Traffic of no interest, in tenths of all that a node gets -> nodes."""
+    delay_histogram: dict[int, int] = {}
+    """Time that an owed event took, in milliseconds rounded down to two digits -> deliveries."""
+    course: list[dict[str, Any]] = []
+    """What changed from snapshot to snapshot (`study.course`), of a simulation with several."""
     study: StudySpec = StudySpec()
 
     @property
@@ -87,7 +93,8 @@ def fingerprint(scenario: Scenario) -> str:
 def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None) -> Run:
     started = time.perf_counter()
     simulation = Simulation(scenario, seed, find(scenario.overlay))
-    outcome = simulation.run(progress)
+    course = Course(simulation) if scenario.run.snapshots_ms else None
+    outcome = simulation.run(course.watching(progress) if course else progress)
     reached = [time_ms for time_ms in simulation.snapshot_times() if time_ms <= outcome.end_ms]
     looks, measured = measure_records(
         outcome.records,
@@ -110,6 +117,7 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
         fingerprint=simulation.scenario.fingerprint(),
         version=__version__,
         study=scenario.study,
+        course=course.over_time(outcome.records) if course else [],
         **measured,
     )
     return Run(scenario, result, outcome, simulation.workload.subscriptions.labels, looks)
@@ -141,6 +149,7 @@ def measure_records(
         "degree_histogram": histogram(degrees(final)),
         "states": _states(records, times[-1]),
         "overhead_histogram": overhead_histogram(records),
+        "delay_histogram": delay_histogram(delays(records, young_ms)),
     }
 
 

@@ -18,7 +18,9 @@ PARTS = (
     "overlays",
     "records",
     "sim",
+    "study/course.py",
     "study/lookups.py",
+    "study/rappel/nodes.py",
     "study/run.py",
     "workload",
 )
