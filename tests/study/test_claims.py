@@ -160,7 +160,7 @@ def test_nodes_that_need_to_adapt_do(changed: dict[str, Any], holds: list[bool])
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
 def test_every_run_has_a_name_of_its_own(paper: Paper, scale: str) -> None:
     jobs = paper.jobs(list(paper.claims), scale, [0])
-    assert len({one.name for one, _ in jobs}) == len(jobs) > 20
+    assert len({one.name for one, _ in jobs}) == len(jobs) > 5
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from orbweaver.core.errors import UsageError, nearest
 from orbweaver.study.paper import Paper
+from orbweaver.study.rappel import RAPPEL
 from orbweaver.study.spidercast import SPIDERCAST
 from orbweaver.study.vitis import VITIS
 
-PAPERS = {paper.name: paper for paper in (SPIDERCAST, VITIS)}
+PAPERS = {paper.name: paper for paper in (SPIDERCAST, VITIS, RAPPEL)}
 
 
 def find_paper(name: str) -> Paper:
