@@ -28,6 +28,7 @@ from orbweaver.gossip.messages import (
 from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Newest, Prune, Push
 from orbweaver.gossip.vivaldi import Coordinates
 from orbweaver.overlays.catalog import OVERLAYS, find
+from orbweaver.overlays.gossipsub import messages as gossipsub
 from orbweaver.overlays.magnet import messages as magnet
 from orbweaver.overlays.omen import messages as omen
 from orbweaver.overlays.rappel import messages as rappel
@@ -104,6 +105,7 @@ def samples() -> list[Message]:
         *magnet_samples(interest, event),
         *omen_samples(interest, entry),
         *rappel_samples(event),
+        *gossipsub_samples(interest, event),
     ]
 
 
@@ -135,6 +137,21 @@ def rappel_samples(event: Event) -> list[Message]:
         rappel.OtherRoot("news", four),
         rappel.Update(event, 2, 15),
         rappel.FeedPull(names),
+    ]
+
+
+def gossipsub_samples(interest: Interest, event: Event) -> list[Message]:
+    ids = (gossipsub.EventIds(event.stream, (3, 4)),)
+    return [
+        gossipsub.MeshSubscriptions(interest, True),
+        gossipsub.Disconnected(),
+        gossipsub.KeepAlive(),
+        gossipsub.MeshGraft(("news",)),
+        gossipsub.MeshPrune(("news",), 60_000),
+        gossipsub.MeshIHave(ids),
+        gossipsub.IWant(ids),
+        gossipsub.IDontWant(event.stream, 3),
+        gossipsub.MeshEvent(event, 2, 15),
     ]
 
 

@@ -53,7 +53,7 @@ def test_an_overlay_handles_what_it_may_send_and_nothing_else(overlay):
     ("name", "message"),
     [
         ("spidrcast", "did you mean 'spidercast'"),
-        ("zzz", "known: magnet, "),
+        ("zzz", "known: gossipsub, "),
         ("no.such.module:Thing", "cannot load overlay"),
         ("orbweaver.overlays.spidercast:Spider", "cannot load overlay"),
         (":Thing", "cannot load overlay"),

@@ -19,6 +19,7 @@ PLACES = {
     "similarity": "orbweaver.overlays.spidercast.baselines:Similarity",
     "random": "orbweaver.overlays.spidercast.baselines:RandomLinks",
     "ring-per-topic": "orbweaver.overlays.spidercast.ring_per_topic:RingPerTopic",
+    "gossipsub": "orbweaver.overlays.gossipsub:GossipSub",
     "static": "orbweaver.overlays.static:Static",
     "rappel": "orbweaver.overlays.rappel:Rappel",
 }

@@ -1,0 +1,10 @@
+"""GossipSub: a mesh for each topic, with announcements to some peers outside of it.
+
+What most applications of libp2p run, as a baseline that is widely known. Facts are from its
+public specifications v1.0 to v1.2; peer scoring is left out. See docs/overlays/gossipsub.md.
+"""
+
+from orbweaver.overlays.gossipsub.node import GossipSub
+from orbweaver.overlays.gossipsub.params import GossipSubParams
+
+__all__ = ["GossipSub", "GossipSubParams"]
