@@ -53,6 +53,9 @@ DECLINES_MAX = 256
 """How many peers are remembered that did not accept events."""
 REASON_MAX = 200
 """How many characters of a peer's reason are kept."""
+KEEP_S = 1.0
+"""Seconds after which what the overlay keeps over a restart is in its file: an overlay may keep
+something anew with every event."""
 CARDS_PER_S = 500.0
 """How many contact cards out of datagrams are checked per second: each costs a signature."""
 
@@ -124,6 +127,8 @@ class Host:
         """Sends a message. The attribute is public, so that tests can watch what is sent."""
         self._listener = Listener(self.peers.accept, tls[0] if tls else None, settings.handshake_s)
         self._kept = kept
+        self._keeping: asyncio.TimerHandle | None = None
+        self._blob = b""
         context = Context(
             self.me,
             self,
@@ -175,6 +180,9 @@ class Host:
             self.tick()
             self.running = False
             self.overlay.stop()
+            if self._keeping is not None:
+                self._keeping.cancel()
+                self._write_kept()
             self.outgoing.flush()
             if self.recorder is not None:
                 self.note()
@@ -262,7 +270,13 @@ class Host:
 
     def keep(self, blob: bytes) -> None:
         check_kept(blob)
-        write_kept(self._kept, blob)
+        self._blob = blob
+        if self._keeping is None:
+            self._keeping = self._loop.call_later(KEEP_S, self._write_kept)
+
+    def _write_kept(self) -> None:
+        self._keeping = None
+        write_kept(self._kept, self._blob)
 
     # -- calls from the network
 

@@ -234,15 +234,3 @@ def test_a_lost_parent_is_replaced_and_what_was_missed_is_pulled() -> None:
     node.receive(ROOT, JoinOk(descent(ROOT), ((ROOT, 0, "news", 0), (ROOT, 0, "news", 1))))
     pulls = [message for to, message in outbox.take() if type(message).__name__ == "FeedPull"]
     assert [name[3] for name in pulls[0].names] == [0, 1]  # type: ignore[attr-defined]
-
-
-def test_stale_friends_are_probed_first_in_the_next_session() -> None:
-    node, outbox = joined()
-    node.stop()
-    assert outbox.kept
-    again = FakeOutbox()
-    context = replace(make_context(ME, again, TopicTable(["news"])), kept=outbox.kept)
-    back = Rappel(context, node.params)
-    back.start([])
-    back.go_online()
-    assert ROOT in [to for to, message in again.sent if type(message).__name__ == "Fetch"]

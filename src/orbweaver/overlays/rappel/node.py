@@ -80,7 +80,7 @@ class Rappel(Overlay):
         self.parents = Parents(
             context, params, self.friends, self.trees, self.newscast, self.neighbors, self.updates
         )
-        self.sessions = Sessions(context, params, self.friends, self.trees)
+        self.sessions = Sessions(context, params, self.interest, self.friends, self.trees)
         self.running = False
         self.online = False
 
@@ -102,8 +102,8 @@ class Rappel(Overlay):
     def start(self, contacts: Sequence[NodeId]) -> None:
         outbox, rng = self.context.outbox, self.context.rng
         self.running = True
-        self.updates.start()
         self.interest.start(outbox.now())
+        self.sessions.resume()
         self.newscast.meet(contacts)
         self.friends.vote(contacts)
         self.landmarks.meet(contacts)
@@ -148,6 +148,7 @@ class Rappel(Overlay):
 
     def subscribe(self, topic: Topic) -> None:
         self.interest.subscribe(topic, self.context.outbox.now())
+        self.sessions.forget(topic)
         self._enter(topic)
 
     def unsubscribe(self, topic: Topic) -> None:
@@ -156,11 +157,15 @@ class Rappel(Overlay):
         if tree is not None:
             self.parents.leave(tree)
         self._interest_changed()
+        self.sessions.forget(topic)
+        self.sessions.keep()
 
     def publish(self, topic: Topic, payload: bytes) -> Event:
         self.interest.publish(topic)
         self._enter(topic)
-        return self.updates.publish(self.trees[topic], payload)
+        event = self.updates.publish(self.trees[topic], self.sessions.epoch, payload)
+        self.sessions.keep(topic)
+        return event
 
     def _enter(self, topic: Topic) -> None:
         if topic not in self.trees:
@@ -290,6 +295,10 @@ class Rappel(Overlay):
         self.neighbors.renew(sender)
         self.updates.pull(sender, message.have)
 
+    def on_update(self, sender: NodeId, message: Update) -> None:
+        if self.updates.on_update(sender, message):
+            self.sessions.keep(message.event.topic)
+
     def failed(self, peer: NodeId) -> None:
         """Forget a peer, and replace it where it was a friend or a parent."""
         self.neighbors.answered(peer)
@@ -363,7 +372,7 @@ Rappel.ON = {
     LeaveParent: lambda node, sender, message: node.parents.on_leave_parent(sender, message),
     Lineage: lambda node, sender, message: node.parents.on_lineage(sender, message),
     OtherRoot: lambda node, _, message: node.parents.on_other_root(message),
-    Update: lambda node, sender, message: node.updates.on_update(sender, message),
+    Update: Rappel.on_update,
     FeedPull: lambda node, sender, message: node.updates.on_feed_pull(sender, message),
     News: lambda node, sender, message: node.newscast.on_news(sender, message),
     NewsReply: lambda node, sender, message: node.newscast.on_news_reply(sender, message),

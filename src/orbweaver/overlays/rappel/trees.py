@@ -6,6 +6,7 @@ network coordinates; ties are broken by id, as the paper breaks them by address.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from random import Random
 from typing import Literal
 
@@ -167,6 +168,24 @@ class FeedTree:
             return False
         known.settle(seq)
         return True
+
+    def seen(self) -> list[tuple[StreamId, int, tuple[int, ...]]]:
+        """Return each stream with the number after its last update, and which updates before may
+        still be found in caches."""
+        found = []
+        for stream, known in list(self.streams.items())[-self._cache_size :]:
+            last = known.highest()
+            missing = known.gaps_up_to(last, self._cache_size)
+            found.append((stream, last + 1, tuple(missing)))
+        return found
+
+    def resume(self, stream: StreamId, next_seq: int, missing: Collection[int]) -> None:
+        """Take a stream up where `seen` ended in the last session."""
+        known = self.streams[stream] = Stream()
+        known.give_up_below(min(missing, default=next_seq))
+        for seq in range(known.next_seq, next_seq):
+            if seq not in missing:
+                known.settle(seq)
 
     def put(self, held: Held) -> None:
         """Keep an update for pulls: the last `cache` of the feed."""

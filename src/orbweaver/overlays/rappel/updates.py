@@ -31,15 +31,11 @@ class Updates:
         self._subscribed = subscribed
         self._trees = trees
         self._next_seq: dict[Topic, int] = {}
-        self._epoch = 0
 
-    def start(self) -> None:
-        self._epoch = self._context.outbox.now()
-
-    def publish(self, tree: FeedTree, payload: bytes) -> Event:
+    def publish(self, tree: FeedTree, epoch: int, payload: bytes) -> Event:
         seq = self._next_seq.get(tree.topic, 0)
         self._next_seq[tree.topic] = seq + 1
-        event = Event(tree.topic, self._context.me, self._epoch, seq, payload)
+        event = Event(tree.topic, self._context.me, epoch, seq, payload)
         tree.news(event.stream, seq)
         self._push(tree, Held(event, 0, 0, self._context.outbox.now()), None)
         return event
@@ -50,11 +46,12 @@ class Updates:
         age_ms = held.age_at(self._context.outbox.now())
         self._context.outbox.send_all(peers, Update(held.event, held.hops + 1, age_ms))
 
-    def on_update(self, sender: NodeId, message: Update) -> None:
+    def on_update(self, sender: NodeId, message: Update) -> bool:
+        """Deliver and pass on an update that is new. Return whether it was."""
         event = message.event
         tree = self._trees.get(event.topic)
         if tree is None or not tree.news(event.stream, event.seq):
-            return
+            return False
         now = self._context.outbox.now()
         since = self._subscribed.get(event.topic)
         if (
@@ -66,6 +63,7 @@ class Updates:
         self._push(tree, Held(event, message.hops, message.age_ms, now), sender)
         if sender in tree.neighbors():
             self.pull(sender, tree.gaps(event.stream, event.seq))
+        return True
 
     def have(self, trees: Iterable[FeedTree]) -> tuple[EventName, ...]:
         """Return the names of the updates in the caches of these feeds."""
