@@ -102,6 +102,27 @@ def test_sends_are_the_last_notes_of_all_and_of_all_lives(nodes: Nodes) -> None:
     assert sent(records, 1000, 3000) == {"data": 2, "repair": 1}
 
 
+def test_loads_are_what_a_node_carried_in_all_its_lives(nodes: Nodes) -> None:
+    push, prune = Push(EVENT, 1, 0), Prune("news")
+    a, b = nodes.begin(1), nodes.begin(2)
+    for _ in range(2):
+        a.sent(push, 100)
+        a.sent(prune, 10)
+        a.received(3)
+        a.note({}, {})
+    b.received(4)
+    b.note({}, {})
+    nodes.end(a)
+    again = nodes.begin(1)
+    again.sent(push, 7)
+    again.received(1)
+    again.note({}, {})
+    for recorder in (again, b):
+        nodes.end(recorder)
+    records, _ = gather(nodes.folder)
+    assert rows(records, "loads") == [(1, 5, 7, 227), (2, 0, 4, 0)]
+
+
 def test_a_killed_node_has_crashed_at_its_last_sign_of_life(nodes: Nodes) -> None:
     a, b = nodes.begin(1), nodes.begin(2)
     b.interest("news", "subscribe")

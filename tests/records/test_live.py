@@ -79,6 +79,8 @@ def test_a_note_has_what_has_changed(nodes: Nodes) -> None:
     recorder.sent(push, 50)
     recorder.sent(prune, 10)
     recorder.noticed(interested=False)
+    recorder.received(1)
+    recorder.received(4)
     recorder.note({"table": 3, "kr": 1}, {"queue": 0})
     recorder.sent(push, 60)
     recorder.note({"table": 4, "kr": 1}, {"queue": 2})
@@ -91,6 +93,7 @@ def test_a_note_has_what_has_changed(nodes: Nodes) -> None:
             (0, 1),
             {},
             {"table": 3, "kr": 1},
+            5,
         ),
         Noted(BORN, {"push": Sent("data", 2, 110)}, None, {"queue": 2}, {"table": 4}),
         Noted(BORN),

@@ -134,6 +134,17 @@ def test_traffic(gathered: tuple[Records, Gathered]) -> None:
     assert set(overhead_by_node(records)) == {0.0}, "SpiderCast is noiseless"
 
 
+def test_loads(cluster: Cluster, gathered: tuple[Records, Gathered]) -> None:
+    records, _ = gathered
+    loads = {node: load for node, *load in records["loads"].rows()}
+    assert set(loads) == set(cluster.ids)
+    total, received, size = (sum(column) for column in zip(*loads.values(), strict=True))
+    assert (total, size) == (sum(sent(records).values()), sum(sent_bytes(records).values()))
+    # What the killed node sent and received in its last second was not noted.
+    assert 0.8 * total < received < 1.2 * total
+    assert all(count for load in loads.values() for count in load)
+
+
 def test_the_killed_node_has_crashed(cluster: Cluster, gathered: tuple[Records, Gathered]) -> None:
     records, found = gathered
     assert found.crashes == 1

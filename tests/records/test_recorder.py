@@ -36,6 +36,7 @@ def test_an_event_is_named_by_its_four_parts() -> None:
         ("nodes", lambda r: r.node(5, NodeId(1), "join"), (5, 1, "join")),
         ("interests", lambda r: r.interest(5, NodeId(1), "a", "publish"), (5, 1, "a", "publish")),
         ("links", lambda r: r.link(5, NodeId(1), NodeId(2), "up"), (5, 1, 2, "up")),
+        ("loads", lambda r: r.load(NodeId(1), 2, 3, 40), (1, 2, 3, 40)),
         ("drops", lambda r: r.dropped("loss"), ("loss", 1)),
     ],
 )
@@ -79,6 +80,13 @@ def test_counters_only_keep_the_totals_and_no_rows() -> None:
     assert not len(records["relays"])
     assert list(records["publications"]["deliveries"]) == [1]
     assert rows(records, "traffic") == [(1, 1, 0, 0, 0), (2, 0, 1, 0, 0)]
+
+
+def test_loads_add_up_and_come_sorted() -> None:
+    recorder = Recorder()
+    for node, *load in ((7, 1, 0, 20), (2, 5, 5, 9), (7, 2, 4, 30)):
+        recorder.load(NodeId(node), *load)
+    assert rows(recorder.finish(9), "loads") == [(2, 5, 5, 9), (7, 3, 4, 50)]
 
 
 def test_events_of_different_epochs_are_different() -> None:

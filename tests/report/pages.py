@@ -33,6 +33,7 @@ TYPICAL = {
     "hit_ratio_worst": 0.93, "prompt_ratio_worst": 0.91, "duplicates": 12.34,
     "duplicates_steady": 0.123, "delay_hops_mean": 15.51, "delay_hops_max": 41,
     "delay_ms_mean": 1234.5, "delay_ms_max": 23_456, "traffic_overhead": 0.682,
+    "relays_per_event": 345.6, "load_correlation": 0.5, "load_share_top1": 0.123,
     "traffic_overhead_notices": 0.7, "burdened": 0.41, "clusters_per_topic": 12.3,
     "gateways_per_topic": 23.4, "relays_per_topic": 345.6, "lookup_hops_mean": 9.87,
     "control_messages_per_join": 5321.4, "control_bytes_per_node_second": 10_436,

@@ -1,5 +1,6 @@
 """Nodes that come, go and change their minds while a simulation runs."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -229,3 +230,21 @@ def test_a_change_while_down_waits_for_the_return(churn) -> None:
 def test_an_unknown_node_is_named() -> None:
     with pytest.raises(UsageError, match="there is no node 30"):
         Run(interests=[change(5000, 30, "t0", "subscribe")])
+
+
+@OVERLAYS
+def test_loads_are_what_each_node_sent_and_received(overlay: str, churn) -> None:
+    run = Run(overlay, churn=churn("5000,3,crash", "6000,3,join", "7000,4,leave"))
+    messages = list(run.sent)
+    loads = {node: (sent, received) for node, sent, received, _ in run.rows("loads")}
+    sent = Counter(sender for _, sender, _ in messages)
+    assert {node: load[0] for node, load in loads.items()} == {n: sent[n] for n in range(30)}
+    latency, end_ms = run.sim.world.latency, run.outcome.end_ms
+    arrived = Counter(
+        to for time, sender, to in messages if time + max(1, latency(sender, to)) <= end_ms
+    )
+    missed = {node: arrived[node] - load[1] for node, load in loads.items()}
+    assert {node for node, count in missed.items() if count} <= {3, 4}, "they were down for a while"
+    assert sum(missed.values()) == sum(run.records["drops"]["count"]) > 0
+    sizes = [load for *_, load in run.rows("loads")]
+    assert sum(sizes) == sum(row[4] for row in run.rows("sends", time_ms=end_ms)) > 0

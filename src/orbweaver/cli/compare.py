@@ -39,7 +39,7 @@ from orbweaver.core.errors import LAB
 from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.overlays.static import Static
 from orbweaver.records.files import check_file
-from orbweaver.report.comparison import COLUMNS, table_rows, write_page
+from orbweaver.report.comparison import COLUMNS, FAIRNESS, table_rows, write_page
 from orbweaver.report.oracle import told_oracle
 from orbweaver.report.plots import can_draw
 from orbweaver.sim.simulation import build_params
@@ -253,7 +253,8 @@ def _describe(scenario: Scenario, result: Result, name_of_table: str, sample: st
 def _print_comparison(title: str, by_overlay: dict[str, list[Result]]) -> None:
     """Print a column for each overlay; a row for each would not fit a terminal."""
     grid = table(title, "mean over seeds", *by_overlay)
-    rows = table_rows(by_overlay)
-    for i, (name, _) in enumerate(COLUMNS.values(), 1):
+    columns = COLUMNS | FAIRNESS
+    rows = table_rows(by_overlay, columns)
+    for i, (name, _) in enumerate(columns.values(), 1):
         grid.add_row(name, *(row[i] for row in rows))
     out.print(grid)

@@ -12,6 +12,12 @@ from orbweaver.metrics.averages import interval95, mean, plain
 from orbweaver.metrics.degree import degrees
 from orbweaver.metrics.delays import delay_metrics, delays
 from orbweaver.metrics.deliveries import deliveries
+from orbweaver.metrics.load import (
+    bytes_sent,
+    load_correlation,
+    load_share_top1,
+    messages_carried,
+)
 from orbweaver.metrics.relays import relays_by_rank, relays_per_event, top_topics_share
 from orbweaver.metrics.similarity import link_utility, top_intersection
 from orbweaver.metrics.snapshot import Snapshot
@@ -58,6 +64,12 @@ MEANING = {
     "neither subscribe to its topic nor have published on it, each counted once, mean over events",
     "relays_top_topics_share": "share of such nodes among all that events on the most popular "
     "topics reach (a tenth of the topics, by subscribers at the snapshot)",
+    "load_correlation": "Pearson's correlation between the messages that a node sent and received "
+    "in the whole run and the number of its subscriptions, over the nodes in the snapshot",
+    "load_correlation_bytes": "load_correlation of the bytes that a node sent (where sizes are "
+    "measured)",
+    "load_share_top1": "share of all messages sent and received that the busiest 1 % of the nodes, "
+    "at least one, sent and received",
     "clusters_per_topic": "connected components of a topic, mean",
     "gateways_per_topic": "nodes that lead a cluster to the topic's place, mean (Vitis)",
     "relays_per_topic": "nodes that pass a topic on without interest in it, mean (Vitis, RVR, "
@@ -156,6 +168,9 @@ def summarise(
         "burdened_notices": traffic.burdened(records, notices=True),
         "relays_per_event": relays_per_event(records),
         "relays_top_topics_share": top_topics_share(relays_by_rank(records, overlay)),
+        "load_correlation": load_correlation(messages_carried(records), records, overlay),
+        "load_correlation_bytes": load_correlation(bytes_sent(records), records, overlay),
+        "load_share_top1": load_share_top1(records),
         "clusters_per_topic": metrics["components"] / (metrics["topics"] or math.nan),
         "gateways_per_topic": per_topic(records, overlay, "gateway_of"),
         "relays_per_topic": per_topic(records, overlay, "relay_of"),

@@ -284,6 +284,8 @@ class Host:
         """Give the overlay what the gate has let in: one message, or several that carry events."""
         if not self.running:
             return
+        if self.recorder is not None:
+            self.recorder.received(len(messages))
         first = messages[0]
         if first.carries:
             carriers = cast("Sequence[Carrier]", messages)

@@ -106,6 +106,8 @@ class Noted(Fact, frozen=True, gc=False, tag="note"):
     """Notices received on topics of the node's interest, and on other topics."""
     drops: dict[str, int] = {}
     status: dict[str, int] = {}
+    received: int | None = None
+    """How many messages the node has received in this life, of any type."""
 
 
 class LostLines(Fact, frozen=True, gc=False, tag="missing"):

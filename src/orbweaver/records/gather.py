@@ -113,6 +113,7 @@ class _Life:
     interest: dict[Topic, None] = dataclasses.field(default_factory=dict)
     sends: dict[str, Sent] = dataclasses.field(default_factory=dict)
     notices: tuple[int, int] = (0, 0)
+    received: int = 0
     drops: dict[str, int] = dataclasses.field(default_factory=dict)
     status: dict[str, int] = dataclasses.field(default_factory=dict)
 
@@ -214,11 +215,15 @@ class _Cluster:
             _, count, size = self._sends.get(kind, (sent.purpose, 0, 0))
             count += sent.count - before.count
             self._sends[kind] = (sent.purpose, count, size + sent.bytes - before.bytes)
+            self._recorder.load(node, sent.count - before.count, 0, sent.bytes - before.bytes)
             life.sends[kind] = sent
         if fact.notices is not None:
             for interested, new, old in zip((True, False), fact.notices, life.notices, strict=True):
                 self._recorder.noticed(node, interested, new - old)
             life.notices = fact.notices
+        if fact.received is not None:
+            self._recorder.load(node, 0, fact.received - life.received, 0)
+            life.received = fact.received
         drops = self._recorder.drops
         for reason, count in fact.drops.items():
             drops[reason] = drops.get(reason, 0) + count - life.drops.get(reason, 0)

@@ -75,7 +75,8 @@ class LiveRecorder:
         self._sends: dict[type[Message], list[int]] = {}
         self._changed: dict[type[Message], None] = {}
         self._notices = [0, 0]
-        self._noted = Noted(0)
+        self._received = 0
+        self._noted = Noted(0, received=0)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
@@ -117,6 +118,10 @@ class LiveRecorder:
         """Note that a message has arrived that only says that an event exists."""
         self._notices[0 if interested else 1] += 1
 
+    def received(self, messages: int) -> None:
+        """Note that messages have arrived, of any type."""
+        self._received += messages
+
     def sent(self, message: Message, size: int) -> None:
         """Note that a message of `size` bytes was sent."""
         kind = type(message)
@@ -133,7 +138,7 @@ class LiveRecorder:
         """Record the counts; the line is also a sign of life."""
         last = self._noted
         notices = (self._notices[0], self._notices[1])
-        self._noted = Noted(self._at(), {}, notices, dict(drops), dict(status))
+        self._noted = Noted(self._at(), {}, notices, dict(drops), dict(status), self._received)
         changed, self._changed = self._changed, {}
         self._add(
             Noted(
@@ -142,6 +147,7 @@ class LiveRecorder:
                 notices if notices != last.notices else None,
                 {name: n for name, n in drops.items() if n and n != last.drops.get(name)},
                 {name: n for name, n in status.items() if n != last.status.get(name)},
+                self._received if self._received != last.received else None,
             )
         )
 

@@ -97,6 +97,7 @@ class Recorder:
         self._rows = rows
         self._tallies: dict[tuple[NodeId, int, Topic, int], _Tally] = {}
         self._traffic: dict[NodeId, list[int]] = {}
+        self._loads: dict[NodeId, tuple[int, int, int]] = {}
 
     def node(self, now: int, node: NodeId, kind: str) -> None:
         self.records["nodes"].append(now, node, kind)
@@ -147,6 +148,11 @@ class Recorder:
             traffic = self._traffic[node] = [0, 0, 0, 0]
         return traffic
 
+    def load(self, node: NodeId, sent: int, received: int, bytes_sent: int) -> None:
+        """Note that a node has sent and received more messages, of any type."""
+        before = self._loads.get(node, (0, 0, 0))
+        self._loads[node] = (before[0] + sent, before[1] + received, before[2] + bytes_sent)
+
     def dropped(self, reason: str) -> None:
         self.drops[reason] = self.drops.get(reason, 0) + 1
 
@@ -174,6 +180,8 @@ class Recorder:
             )  # fmt: skip
         for node, counts in sorted(self._traffic.items()):
             self.records["traffic"].append(node, *counts)
+        for node, load in sorted(self._loads.items()):
+            self.records["loads"].append(node, *load)
         for reason, count in sorted(self.drops.items()):
             self.records["drops"].append(reason, count)
         return self.records

@@ -124,6 +124,14 @@ TABLES: dict[str, TableSpec] = {
             uninteresting_notices=("int", "notices on other topics"),
         ),
         _table(
+            "loads",
+            "messages that each node sent and received in the whole run",
+            node=NODE,
+            sent=("int", "messages sent, also those that did not arrive"),
+            received=("int", "messages received"),
+            bytes_sent=("int", "encoded size of the messages sent; 0 when not measured"),
+        ),
+        _table(
             "drops",
             "messages that did not arrive, by reason",
             reason=("text", "loss, partition or down; for live nodes, queue or unreachable"),

@@ -25,11 +25,18 @@ COLUMNS = {
     "duplicates_steady": ("steady", 3),
     "delay_hops_mean": ("hops", 2),
     "traffic_overhead": ("overhead", 3),
-    "relays_per_event": ("relays", 1),
     "control_messages_per_join": ("msgs/join", 1),
     "control_bytes_per_node_second": ("control B/s", 0),
 }
 """Metric -> column title and number of digits, for terminal and page."""
+
+FAIRNESS = {
+    "relays_per_event": ("relays", 1),
+    "load_correlation": ("load by interest", 2),
+    "load_correlation_bytes": ("bytes by interest", 2),
+    "load_share_top1": ("busiest 1 %", 3),
+}
+"""Columns of a second table on the page, about who carries the load."""
 
 ByOverlay = Mapping[str, Sequence[Result]]
 
@@ -38,12 +45,12 @@ def averages(results: Sequence[Result], metric: str) -> list[float]:
     return [r.metrics[metric] for r in results if r.metrics[metric] is not None]
 
 
-def table_rows(by_overlay: ByOverlay) -> list[list[str]]:
+def table_rows(by_overlay: ByOverlay, columns: Mapping[str, tuple[str, int]]) -> list[list[str]]:
     """Return the means over seeds, one row for each overlay."""
     rows = []
     for overlay, results in by_overlay.items():
         row = [overlay]
-        for metric, (_, digits) in COLUMNS.items():
+        for metric, (_, digits) in columns.items():
             values = averages(results, metric)
             row.append(f"{mean(values):,.{digits}f}" if values else "-")
         rows.append(row)
@@ -65,25 +72,38 @@ def write_page(
         page.text(line)
     for line in settings(calm):
         page.text(line)
-    titles = ["overlay", *(title for title, _ in COLUMNS.values())]
     page.heading("Without churn" if churned else "In numbers")
-    page.table(titles, table_rows(calm))
+    _add_table(page, calm, COLUMNS)
     page.text(
         "A topic with more than one component is partitioned: its events cannot reach all its "
         "subscribers through subscribers alone. Unless relays help, the hit ratio is then below 1. "
         "Overhead is the share of received events on topics to which the node does not subscribe. "
-        "Relays counts, for each event, the nodes that it reaches without being interested in it. "
         "Steady counts duplicates of the last event on each topic, when trees have formed."
+    )
+    page.heading("Who carries the load")
+    _add_table(page, calm, FAIRNESS)
+    page.text(
+        "Relays are the nodes that an event reaches although they are not interested in it, mean "
+        "over events. Load by interest is the correlation between the messages that a node sends "
+        "and receives and the number of its subscriptions, and bytes by interest the one of the "
+        "bytes that it sends. Where it is 1, the load of a node follows from its own "
+        "subscriptions. Busiest 1 % is the share of all messages that these nodes carry."
     )
     page.plots(_comparison_plots(calm))
     if churned:
         page.heading("With churn: nodes come and go")
-        page.table(titles, table_rows(churned))
+        _add_table(page, churned, COLUMNS)
+        _add_table(page, churned, FAIRNESS)
         page.plots(_churn_plots(calm, churned))
     page.plots([woven()])
     page.heading("How to make this page again")
     page.command(command)
     page.write(path, f"orbweaver {__version__}")
+
+
+def _add_table(page: Page, runs: ByOverlay, columns: Mapping[str, tuple[str, int]]) -> None:
+    titles = ["overlay", *(title for title, _ in columns.values())]
+    page.table(titles, table_rows(runs, columns))
 
 
 def settings(runs: ByOverlay) -> list[str]:
@@ -104,6 +124,8 @@ def findings(calm: ByOverlay, churned: ByOverlay | None) -> list[str]:
     for metric, what, digits in (
         ("degree_mean", "Fewest links for each node", 1),
         ("traffic_overhead", "Least traffic of no interest", 3),
+        ("relays_per_event", "Fewest uninterested nodes for each event", 1),
+        ("load_share_top1", "Smallest share of the busiest nodes", 3),
         ("delay_hops_mean", "Fewest hops to a subscriber", 1),
         ("control_bytes_per_node_second", "Least control traffic, bytes a second", 0),
     ):
@@ -194,6 +216,14 @@ def _comparison_plots(by_overlay: ByOverlay) -> list[tuple[str, str]]:
             plots.bars(means("delay_hops_mean"), "hops", spreads("delay_hops_mean"),
                        means("delay_hops_max"), "largest"),
             "Delay of delivered events in hops",
+        ),
+        (
+            plots.bars(means("relays_per_event"), "nodes", spreads("relays_per_event")),
+            "Uninterested nodes that an event reaches, mean over events",
+        ),
+        (
+            plots.bars(means("load_share_top1"), "share of messages", spreads("load_share_top1")),
+            "Share of all messages that the busiest 1 % of nodes carry",
         ),
         (
             plots.bars(means("control_bytes_per_node_second"), "bytes per node and second"),

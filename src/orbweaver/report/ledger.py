@@ -32,6 +32,8 @@ TRAFFIC = {
     "traffic_overhead": ("overhead", 3),
     "burdened": ("above 20 %", 3),
     "relays_per_event": ("relays", 1),
+    "load_correlation": ("load by interest", 2),
+    "load_share_top1": ("busiest 1 %", 3),
     "control_messages_per_join": ("msgs/join", 1),
     "control_bytes_per_node_second": ("control B/s", 0),
 } | {f"{purpose}_messages": (f"{purpose} messages", 0) for purpose in PURPOSES}

@@ -17,8 +17,9 @@ class SimNode:
     """Implement `Outbox` for one node. A `SimNode` outlives its overlay object, which is made
     anew for each life of the node."""
 
-    __slots__ = ("_bytes", "_count", "_engine", "_serial", "_timers", "_world", "interest",
-                 "kept", "life", "me", "overlay", "receive_here", "wanted")  # fmt: skip
+    __slots__ = ("_bytes", "_count", "_engine", "_serial", "_timers", "_world", "bytes_sent",
+                 "interest", "kept", "life", "me", "overlay", "receive_here", "received", "sent",
+                 "wanted")  # fmt: skip
 
     def __init__(self, world: World, me: NodeId) -> None:
         self._world = world
@@ -36,6 +37,8 @@ class SimNode:
         """The topics to which the node subscribes, now or when it comes back."""
         self.interest: dict[Topic, None] = {}
         """The topics in `wanted`, and the topics published on in this life."""
+        self.sent = self.received = self.bytes_sent = 0
+        """Messages of all lives, and the encoded size of those sent if it is measured."""
         self.receive_here: Callable[[Any, Any], None] = self.receive
         """Bound once, since every message to this node schedules it."""
 
@@ -48,8 +51,11 @@ class SimNode:
         world = self._world
         kind = type(message)
         self._count[kind] += 1
+        self.sent += 1
         if world.encode is not None:
-            self._bytes[kind] += len(world.encode(message))
+            size = len(world.encode(message))
+            self._bytes[kind] += size
+            self.bytes_sent += size
         delay = world.latency(self.me, to)
         if world.faults is None:
             self._engine.schedule(delay, world.nodes[to].receive_here, self.me, message)
@@ -70,8 +76,11 @@ class SimNode:
             sent += 1
         kind = type(message)
         self._count[kind] += sent
+        self.sent += sent
         if world.encode is not None:
-            self._bytes[kind] += sent * len(world.encode(message))
+            size = sent * len(world.encode(message))
+            self._bytes[kind] += size
+            self.bytes_sent += size
 
     def set_timer(self, timer: Timer, delay_ms: int) -> None:
         self._serial += 1
@@ -105,6 +114,7 @@ class SimNode:
         if overlay is None:
             self._world.recorder.dropped("down")
             return
+        self.received += 1
         if message.carries:
             carrier = cast(Carrier, message)
             interested = carrier.event.topic in self.interest

@@ -139,7 +139,7 @@ class Simulation:
                 if not complete:
                     break
         complete = complete and not self._cut_short
-        return Outcome(recorder.finish(engine.now), engine.now, engine.events, complete)
+        return Outcome(self.world.finish(), engine.now, engine.events, complete)
 
     def snapshot_times(self) -> list[int]:
         """Return, in order, the end of the warm-up and the scenario's further snapshot times."""

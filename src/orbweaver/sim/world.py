@@ -15,7 +15,7 @@ from orbweaver.core.messages import Codec, Event, Message
 from orbweaver.core.overlay import Context, Overlay
 from orbweaver.core.params import Params
 from orbweaver.core.topics import TopicTable
-from orbweaver.records import Recorder
+from orbweaver.records import Recorder, Records
 from orbweaver.sim.engine import Engine
 from orbweaver.sim.faults import Faults
 from orbweaver.sim.latency import Exact, Latency
@@ -121,6 +121,12 @@ class World:
     def links_of(self, node: NodeId) -> Collection[NodeId]:
         overlay = self.nodes[node].overlay
         return () if overlay is None else overlay.links()
+
+    def finish(self) -> Records:
+        """Return the records of all that has happened, when the run is over."""
+        for node in self.nodes:
+            self.recorder.load(node.me, node.sent, node.received, node.bytes_sent)
+        return self.recorder.finish(self.engine.now)
 
     # -- the wire
 

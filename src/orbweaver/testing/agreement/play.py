@@ -95,4 +95,4 @@ def simulated(play: Play, seed: int) -> Records:
     for stop in (play.warmup_ms, play.end_ms):
         world.engine.run(stop, run.events_max)
         recorder.snapshot_sends(stop)
-    return recorder.finish(play.end_ms)
+    return world.finish()
