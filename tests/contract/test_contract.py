@@ -19,6 +19,8 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     # The same of rings of 7 neighbours and more. Short times let identifiers change in a case.
     "magnet": [{}, {"ring_size": 1, "fingers": 1, "control_fingers": 1, "growth_ms": 300}],
     "magnet-strawman": [{}, {"ring_size": 1, "fingers": 1, "control_fingers": 1}],
+    # The same of leaf sets of 24.
+    "scribe": [{}, {"leaf_set": 2}],
 }
 """What else than the defaults is worth running through the suite."""
 

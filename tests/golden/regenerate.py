@@ -32,6 +32,7 @@ from orbweaver.overlays.gossipsub import messages as gossipsub
 from orbweaver.overlays.magnet import messages as magnet
 from orbweaver.overlays.omen import messages as omen
 from orbweaver.overlays.rappel import messages as rappel
+from orbweaver.overlays.scribe import messages as scribe
 from orbweaver.overlays.spidercast.messages import (
     Closer,
     Connect,
@@ -106,6 +107,24 @@ def samples() -> list[Message]:
         *omen_samples(interest, entry),
         *rappel_samples(event),
         *gossipsub_samples(interest, event),
+        *scribe_samples(event),
+    ]
+
+
+def scribe_samples(event: Event) -> list[Message]:
+    four, name = NodeId(4), (NodeId(7), 1000, "a/b", 3)
+    return [
+        scribe.PastryJoin(four, 1),
+        scribe.PastryRows((four, NodeId(5)), True),
+        scribe.RowRequest(2),
+        scribe.PastryProbe((four,)),
+        scribe.PastryProbeOk(()),
+        scribe.PastryAlive(True),
+        scribe.PastryGone(False),
+        scribe.ScribePublish(event, 1, 15, four),
+        scribe.ScribePublished(name),
+        scribe.ScribeMulticast(event, 2, 15),
+        scribe.ScribeRecent((scribe.Span(event.stream, 1, 3),)),
     ]
 
 

@@ -8,7 +8,7 @@ the ring, and branches that are not asked for any more disappear.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from orbweaver.core.identifiers import PLACE_OF_TOPIC
 from orbweaver.core.ids import NodeId, Topic
@@ -38,11 +38,18 @@ class Relays:
     messages = (Relay, Unrelay)
 
     def __init__(
-        self, context: Context, next_hop: Callable[[int], NodeId | None], period_ms: int
+        self,
+        context: Context,
+        next_hop: Callable[[int], NodeId | None],
+        period_ms: int,
+        key_of: Mapping[Topic, int] = PLACE_OF_TOPIC,
     ) -> None:
+        """`next_hop` routes towards a key, and `key_of` gives the keys of topics: their places
+        on the circle, unless told otherwise."""
         self._context = context
         self._next_hop = next_hop
         self._period_ms = period_ms
+        self._key_of = key_of
         self._due = 0
         self._rerouted = False
         """A neighbour has come or gone since the next hops were looked up."""
@@ -74,8 +81,8 @@ class Relays:
         repeat all requests and drop the ones that have lapsed."""
         if self._rerouted:
             self._rerouted = False
-            hop = self._next_hop
-            moved = [t for t, b in self.branches.items() if hop(PLACE_OF_TOPIC[t]) != b.parent]
+            hop, keys = self._next_hop, self._key_of
+            moved = [t for t, b in self.branches.items() if hop(keys[t]) != b.parent]
             self._ask(moved)
         now = self._context.outbox.now()
         if now < self._due:
@@ -136,7 +143,7 @@ class Relays:
             branch = self.branches.get(topic)
             if branch is None:
                 branch = self.branches[topic] = Branch()
-            hop = self._next_hop(PLACE_OF_TOPIC[topic])
+            hop = self._next_hop(self._key_of[topic])
             if hop != branch.parent:
                 if branch.parent is not None:
                     left.setdefault(branch.parent, []).append(topic)

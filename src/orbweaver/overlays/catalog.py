@@ -22,6 +22,7 @@ PLACES = {
     "gossipsub": "orbweaver.overlays.gossipsub:GossipSub",
     "static": "orbweaver.overlays.static:Static",
     "rappel": "orbweaver.overlays.rappel:Rappel",
+    "scribe": "orbweaver.overlays.scribe:Scribe",
 }
 """Name -> module and class."""
 

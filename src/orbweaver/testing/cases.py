@@ -52,6 +52,15 @@ QUICK: dict[str, dict[str, Any]] = {
         "gossip_ms": 300,
         "samples": 10,
     },
+    # Scribe sends heartbeats and renews its trees twice a minute.
+    "scribe": {
+        "join_ms": 300,
+        "heartbeat_ms": 1000,
+        "probe_ms": 300,
+        "table_ms": 5000,
+        "relay_ms": 1000,
+        "beat_ms": 500,
+    },
 }
 """Settings with which an overlay that is slow by design forms within `SETTLE_S`."""
 

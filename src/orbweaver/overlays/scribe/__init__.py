@@ -1,0 +1,20 @@
+"""Scribe (Castro, Druschel, Kermarrec, Rowstron; IEEE JSAC 20, 2002) over Pastry (Rowstron,
+Druschel; Middleware 2001): what Rappel compares itself with.
+
+Nodes have random identifiers of 128 bits. Pastry routes a message to the node whose identifier is
+numerically closest to a key. Each hop shares at least one more digit (of base 16) with the key, so
+there are about log16 N of them. Many nodes fit a place in the routing table, and the one with the
+shortest round trip gets it. Scribe makes a tree for each topic of the routes from its subscribers
+to the root, the node closest to the key of the topic: a subscriber sends JOIN towards the key, and
+every node on the way becomes a forwarder and adds the one before to its children, up to the first
+node that is a forwarder already. Trees are soft state. Forwarders need not subscribe, so Scribe is
+not noiseless.
+
+`node.Scribe` is the whole protocol, `pastry.PastryState` the leaf set and the routing table,
+`gossip.relays` the trees, `events.ScribeEvents` what was published. docs/overlays/scribe.md maps
+every section to its function and tells where we deviate.
+"""
+
+from orbweaver.overlays.scribe.node import Scribe
+
+__all__ = ["Scribe"]
