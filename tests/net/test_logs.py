@@ -38,6 +38,15 @@ def parsed(capsys: Capture) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines(capsys)]
 
 
+def test_a_later_set_up_holds_for_loggers_in_use(capsys: Capture) -> None:
+    log = structlog.get_logger()
+    configure_logs("json", level="warning")
+    log.warning("first")
+    configure_logs("json", level="error")
+    log.warning("second")
+    assert [found["event"] for found in parsed(capsys)] == ["first"]
+
+
 def test_json_is_one_object_for_each_line(capsys: Capture) -> None:
     configure_logs("json")
     structlog.get_logger().warning("peer lost", peer="00ab", waited_ms=250, odd=b"\xff")

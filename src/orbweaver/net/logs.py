@@ -24,8 +24,7 @@ LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 def configure_logs(format: Format = "console", level: str = "info") -> None:
-    """Set up logging for this process, once: a logger that was already used keeps the earlier
-    set-up."""
+    """Set up logging for this process. A later call takes the place of an earlier one."""
     if level.lower() not in LEVELS:
         raise UsageError(f"unknown log level '{level}': {nearest(level.lower(), LEVELS)}")
     if format not in ("console", "json"):
@@ -41,7 +40,6 @@ def configure_logs(format: Format = "console", level: str = "info") -> None:
         processors=[*shared, *renderers],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=_Stderr,
-        cache_logger_on_first_use=True,
     )
     _adopt(logging.getLogger("asyncio"), number, shared, renderers)
 
