@@ -170,12 +170,13 @@ def test_every_run_has_a_name_of_its_own(paper: Paper, scale: str) -> None:
 )
 def test_a_claim_finds_what_it_needs(paper: Paper, claim: str) -> None:
     """Judging with made-up metrics touches every series that it looks up."""
-    numbers = dict.fromkeys(MEANING, 1.0)
+    numbers = dict.fromkeys([*MEANING, *paper.columns, "in_degree_mean", "time_ms"], 1.0)
     results = [
         Result(
             name="", study=one.study, overlay="", params={}, nodes=1, topics=1, seed=0, digest="",
             wall_seconds=0, events=0, complete=True, metrics=numbers, snapshots=[numbers],
-            degree_histogram={16: 1}, states={"kr": {0: 1}}, fingerprint="", version="",
+            degree_histogram={16: 1}, states={"kr": {0: 1}, "views": {1: 1}}, fingerprint="",
+            version="",
         )
         for one, _ in paper.jobs([claim], "quick", [0])
     ]  # fmt: skip

@@ -56,7 +56,7 @@ def build(**parts: Any) -> Scenario:
 def test_every_part_is_read(tmp_path: Path) -> None:
     found = load(tmp_path, FULL)
     assert found.params == {"kg": 2, "membership": "partial"}
-    assert found.workload.sizes() == (2, 5)
+    assert found.workload.sizes() == (2, 5, 0)
     assert found.latency.high_ms == 20
     assert found.faults.partitions[0].share == 0.25
     assert found.churn.down == "crash"
@@ -72,7 +72,7 @@ def test_a_scenario_survives_being_taken_apart(tmp_path: Path) -> None:
 
 def test_subscriptions_per_node_may_be_a_number(tmp_path: Path) -> None:
     text = 'overlay = "x"\n[workload]\nsubscriptions_per_node = 7\n'
-    assert load(tmp_path, text).workload.sizes() == (7, 7)
+    assert load(tmp_path, text).workload.sizes() == (7, 7, 0)
 
 
 @pytest.mark.parametrize(
@@ -179,3 +179,20 @@ def test_settings_that_would_be_left_aside_are_refused(parts: dict[str, Any], sa
 def test_a_table_of_subscriptions_has_its_own_nodes(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="its own nodes and topics: leave out nodes"):
         load(tmp_path, 'overlay = "vitis"\n[workload]\nfile = "x.csv"\nnodes = 5\n')
+
+
+def test_sizes_by_a_power_law_have_an_exponent() -> None:
+    spec = build(workload={"subscriptions_per_node": "powerlaw:10:90:2.5"}).workload
+    assert spec.sizes() == (10, 90, 2.5)
+    with pytest.raises(UsageError, match="subscriptions_per_node"):
+        build(workload={"subscriptions_per_node": "powerlaw:10:90"})
+
+
+def test_churn_in_groups_needs_a_period() -> None:
+    with pytest.raises(UsageError, match="needs every_ms"):
+        build(churn={"model": "neighbors"})
+
+
+def test_links_come_from_a_table_or_a_design() -> None:
+    with pytest.raises(UsageError, match="a file and a design"):
+        build(links={"file": "links.csv", "design": "gm"})

@@ -149,3 +149,11 @@ def test_buckets_that_do_not_work(
 ) -> None:
     with pytest.raises(UsageError, match=complaint):
         make_model(topics, law, low, high)
+
+
+def test_sizes_follow_a_power_law() -> None:
+    """1/s^2 for sizes from 1 to 4: 144 : 36 : 16 : 9."""
+    model, rng = make_model(9, "uniform", 1, 4, 2.0), Random(5)
+    counts = Counter(len(model.draw(rng)) for _ in range(6000))
+    found = [counts[size] / 6000 for size in (1, 2, 3, 4)]
+    assert found == pytest.approx([144 / 205, 36 / 205, 16 / 205, 9 / 205], abs=0.02)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -17,7 +17,7 @@ from orbweaver.core.identifiers import places_of_run
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Overlay
 from orbweaver.core.params import Params, build, differing
-from orbweaver.core.seeds import generator, pick, sample
+from orbweaver.core.seeds import generator, pick
 from orbweaver.core.topics import TopicTable
 from orbweaver.records import Recorder, Records
 from orbweaver.sim.collector import calm_collector
@@ -25,8 +25,8 @@ from orbweaver.sim.faults import Faults, any_faults
 from orbweaver.sim.latency import make_latencies
 from orbweaver.sim.node import SimNode
 from orbweaver.sim.world import World
-from orbweaver.workload.churn import Change, load_churn, on_off, with_crowd, with_outage
-from orbweaver.workload.links import read_links
+from orbweaver.workload.changes import joining_late, make_churn
+from orbweaver.workload.links import Link, read_links
 from orbweaver.workload.popularity import weights
 from orbweaver.workload.scenario import LinksSpec, Scenario, Workload, make_workload, node_seed
 from orbweaver.workload.tables import table_in
@@ -52,39 +52,72 @@ def simulate(
     return Simulation(scenario, seed, overlay).run(progress)
 
 
-def plainly(scenario: Scenario, overlay: type[Overlay]) -> Scenario:
+class Named(Protocol):
+    """Anything that a scenario may name to be run, with its parameters: an overlay class, most
+    often."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def Params(self) -> type[Params]: ...
+
+
+def plainly(scenario: Scenario, overlay: Named) -> Scenario:
     """Return the scenario with only the parameters that differ from the overlay's defaults,
     however they were typed. Results are named by the fingerprint of the scenario in this form."""
     params = differing(build_params(scenario, overlay))
     return msgspec.structs.replace(scenario, params=params)
 
 
-def build_params(scenario: Scenario, overlay: type[Overlay]) -> Params:
+def build_params(scenario: Scenario, overlay: Named) -> Params:
     return build(overlay.Params, scenario.params, f"overlay '{overlay.name}'")
 
 
-def planned_contacts(spec: LinksSpec, labels: Sequence[str]) -> list[list[NodeId]] | None:
-    """Return the neighbours of each node in the table of links, or None without a table."""
-    if not spec.file:
+def planned_contacts(
+    spec: LinksSpec, labels: Sequence[str], plan: Sequence[Link] | None
+) -> list[list[NodeId]] | None:
+    """Return the neighbours of each node in the plan or in the table of links, or None if the
+    scenario has neither."""
+    if spec.design:
+        if plan is None:
+            raise UsageError(
+                f"links.design '{spec.design}' is planned by study.run.run_scenario; give a "
+                "Simulation the plan"
+            )
+        links: Iterable[Link] = plan
+    elif spec.file:
+        links = _links_of_table(table_in(Path(spec.file), "links"), labels)
+    else:
         return None
-    table = table_in(Path(spec.file), "links")
+    contacts: list[list[NodeId]] = [[] for _ in labels]
+    for a, b in links:
+        contacts[a].append(NodeId(b))
+        contacts[b].append(NodeId(a))
+    return contacts
+
+
+def _links_of_table(table: Path, labels: Sequence[str]) -> Sequence[Link]:
     found = read_links(table, labels)
     if found.strangers:
         raise UsageError(
             f"{table}: '{found.strangers[0]}' is none of the {len(labels):,} nodes of the workload "
             f"({len(found.strangers):,} such names); use links that were made for these nodes"
         )
-    contacts: list[list[NodeId]] = [[] for _ in labels]
-    for a, b in found.links:
-        contacts[a].append(NodeId(b))
-        contacts[b].append(NodeId(a))
-    return contacts
+    return found.links
 
 
 class Simulation:
     """Play a scenario in a world."""
 
-    def __init__(self, scenario: Scenario, seed: int, overlay: type[Overlay]) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        seed: int,
+        overlay: type[Overlay],
+        plan: Sequence[Link] | None = None,
+    ) -> None:
+        """Make the world of a scenario. `plan` are the links that its `links.design` asks for."""
         self.scenario = scenario = plainly(scenario, overlay)
         params = build_params(scenario, overlay)
         self._seed = seed
@@ -100,7 +133,7 @@ class Simulation:
             faults = Faults(scenario.faults, self.workload.nodes, self._chance("faults"))
         course = scenario.course()
         latency, exact_ms = make_latencies(scenario.latency, labels, self._chance("latency"))
-        self._changes = self._churn()
+        self._changes = make_churn(scenario, seed, self.workload, self._end_ms)
         self._publishers = self._draw_publishers()
         self.world = World(
             self.workload.nodes,
@@ -112,7 +145,7 @@ class Simulation:
             node_seed=lambda node, life: node_seed(course, seed, node, life),
             contacts=scenario.run.contacts,
             contact_chance=self._chance("contacts"),
-            planned_contacts=planned_contacts(scenario.links, labels),
+            planned_contacts=planned_contacts(scenario.links, labels, plan),
             faults=faults,
             measure_bytes=scenario.run.measure_bytes,
             places=places_of_run(seed),
@@ -121,6 +154,7 @@ class Simulation:
         )
         self._interest_chance = self._chance("new interests")
         self._publish_chance = self._chance("publish")
+        self._group_chance = self._chance("groups")
 
     def run(self, progress: Progress | None = None) -> Outcome:
         engine, recorder = self.world.engine, self.world.recorder
@@ -151,13 +185,13 @@ class Simulation:
 
     def _begin(self) -> None:
         nodes = self.world.nodes
-        first: dict[int, str] = {}
-        for _, number, kind in self._changes:
-            first.setdefault(number, kind)
+        late = joining_late(self._changes)
         for node, topics in zip(nodes, self.workload.subscriptions.of_node, strict=True):
             node.wanted = dict.fromkeys(topics)
         # A node whose first change is to join is down until then.
-        self.world.join_all(n for n in nodes if first.get(n.me) != "join")
+        self.world.join_all(n for n in nodes if n.me not in late)
+        if self.scenario.links.design:
+            self.world.planned_contacts = None
         for time, number, kind in self._changes:
             self._at(time, self._change, nodes[number], kind)
         for change in self.scenario.interests:
@@ -167,6 +201,7 @@ class Simulation:
                 )
             act = self.world.subscribe if change.kind == "subscribe" else self.world.unsubscribe
             self._at(change.time_ms, act, nodes[change.node], change.topic)
+        self._schedule_groups()
         self._schedule_publications()
 
     def _at(self, time: int, action: Callable[[Any, Any], Any], a: Any, b: Any) -> None:
@@ -234,34 +269,27 @@ class Simulation:
         if found is not None:
             self.world.publish(self.world.nodes[found], topic, payload)
 
-    def _churn(self) -> list[Change]:
-        spec, nodes = self.scenario.churn, self.workload.nodes
-        changes = with_crowd(self._usual_churn(), nodes, spec.crowd, spec.crowd_ms)
-        if not spec.outage:
-            return changes
-        hit = sample(self._chance("outage"), range(nodes), round(spec.outage * nodes))
-        return with_outage(changes, set(hit), spec.outage_ms, spec.outage_end_ms)
-
-    def _usual_churn(self) -> list[Change]:
+    def _schedule_groups(self) -> None:
+        """Schedule groups of linked nodes that go down together and come back together."""
         spec = self.scenario.churn
-        if spec.model == "none":
-            return []
-        if spec.model == "file":
-            labels = self.workload.subscriptions.labels
-            table = table_in(Path(spec.file), "churn")
-            in_order = spec.nodes == "in order"
-            found = load_churn(table, labels, in_order, spec.start_ms, spec.speed, spec.skip_ms)
-            return [(t, n, spec.down if kind == "leave" else kind) for t, n, kind in found]
-        shape = spec.shape if spec.model == "weibull" else None
-        changes: list[Change] = []
-        for node in range(self.workload.nodes):
-            rng = self._chance(f"churn {node}")
-            changes.extend(
-                on_off(rng, node, spec.start_ms, self._end_ms, spec.on_ms, spec.off_ms,
-                       shape, spec.down)
-            )  # fmt: skip
-        changes.sort()
-        return changes
+        if spec.model == "neighbors":
+            for time in range(spec.start_ms, self._end_ms, spec.every_ms):
+                self._at(time, self._group_down, spec.together, time + spec.every_ms // 2)
+
+    def _group_down(self, size: int, back_ms: int) -> None:
+        """Take down a node, a neighbour of it, a neighbour of either and so on, and schedule their
+        return. A group that has no further neighbours is continued elsewhere."""
+        engine, rng = self.world.engine, self._group_chance
+        left = {node.me: node for node in self.world.nodes if node.overlay is not None}
+        near: set[NodeId] = set()
+        group: list[SimNode] = []
+        while left and len(group) < size:
+            node = left.pop(pick(rng, sorted(near.intersection(left)) or list(left)))
+            near.update(node.overlay.links() if node.overlay is not None else ())
+            group.append(node)
+        for node in group:
+            self._change(node, self.scenario.churn.down)
+            engine.schedule(back_ms - engine.now, self._change, node, "join")
 
     def _stops(self) -> list[int]:
         """Return when the engine stops: at snapshots, at the end, and after every hundredth of the

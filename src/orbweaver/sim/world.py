@@ -61,7 +61,7 @@ class World:
         self._node_seed = node_seed
         self._contacts = contacts
         self._contact_chance = contact_chance
-        self._planned_contacts = planned_contacts
+        self.planned_contacts = planned_contacts
         self.encode = Codec(overlay.messages, topics).encode if measure_bytes else None
         self.nodes = [SimNode(self, NodeId(i)) for i in range(size)]
 
@@ -179,8 +179,8 @@ class World:
         self.oracle.put(node.me, self.topics.interest(node.interest))
 
     def _contacts_for(self, me: NodeId) -> list[NodeId]:
-        if self._planned_contacts is not None:
-            planned = self._planned_contacts[me]
+        if self.planned_contacts is not None:
+            planned = self.planned_contacts[me]
             return [peer for peer in planned if self.oracle.interest_of(peer) is not None]
         contacts: list[NodeId] = []
         for _ in range(self._contacts):

@@ -13,18 +13,21 @@ import msgspec
 from orbweaver import __version__
 from orbweaver.core.identifiers import Places
 from orbweaver.core.ids import NodeId
-from orbweaver.metrics.averages import plain
+from orbweaver.metrics.averages import plain as plain_numbers
 from orbweaver.metrics.degree import degrees, histogram
 from orbweaver.metrics.delays import delay_histogram, delays
 from orbweaver.metrics.snapshot import Snapshot, snapshot
 from orbweaver.metrics.summary import overlay_metrics, summarise
-from orbweaver.metrics.traffic import overhead_histogram
+from orbweaver.metrics.traffic import overhead_histogram, sent
 from orbweaver.overlays.catalog import find
 from orbweaver.records import Records
 from orbweaver.sim.simulation import Outcome, Progress, Simulation, plainly
 from orbweaver.study.course import Course
 from orbweaver.study.lookups import BY_PLACE, lookup_hops
-from orbweaver.workload.scenario import Scenario, StudySpec
+from orbweaver.study.procedures import PROCEDURES, find_procedure
+from orbweaver.workload.changes import joining_late, make_churn
+from orbweaver.workload.links import Link
+from orbweaver.workload.scenario import Scenario, StudySpec, make_workload
 
 Job = tuple[Scenario, int]
 """A run to do: a scenario and a seed."""
@@ -74,6 +77,7 @@ class Run:
     scenario: Scenario
     result: Result
     outcome: Outcome
+    """What a simulation recorded; empty records for a procedure."""
     labels: tuple[str, ...]
     looks: list[Snapshot]
     """The overlay at each snapshot, the last one being what the metrics are of."""
@@ -87,12 +91,17 @@ def run_id(scenario: Scenario, seed: int) -> str:
 
 def fingerprint(scenario: Scenario) -> str:
     """Return what a scenario and all that mean the same have in common."""
+    if scenario.overlay in PROCEDURES:
+        return plainly(scenario, find_procedure(scenario.overlay)).fingerprint()
     return plainly(scenario, find(scenario.overlay)).fingerprint()
 
 
 def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None) -> Run:
+    if scenario.overlay in PROCEDURES:
+        return _carry_out(scenario, seed)
     started = time.perf_counter()
-    simulation = Simulation(scenario, seed, find(scenario.overlay))
+    plan = planned_links(scenario, seed) if scenario.links.design else None
+    simulation = Simulation(scenario, seed, find(scenario.overlay), plan)
     course = Course(simulation) if scenario.run.snapshots_ms else None
     outcome = simulation.run(course.watching(progress) if course else progress)
     reached = [time_ms for time_ms in simulation.snapshot_times() if time_ms <= outcome.end_ms]
@@ -123,6 +132,51 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
     return Run(scenario, result, outcome, simulation.workload.subscriptions.labels, looks)
 
 
+def planned_links(scenario: Scenario, seed: int) -> list[Link]:
+    """Plan the links of the nodes that are up from the start, as `links.design` says."""
+    # Needs the lab install, which simulations otherwise do without.
+    from orbweaver.design.plan import design
+    from orbweaver.design.rules import Rule
+
+    workload = make_workload(scenario, seed)
+    of_node = workload.subscriptions.of_node
+    end_ms = scenario.end_ms(len(workload.subscriptions.topics))
+    late = joining_late(make_churn(scenario, seed, workload, end_ms))
+    up = [node for node in range(len(of_node)) if node not in late]
+    rule = Rule(scenario.links.design or "lowoda", scenario.links.rho)
+    plan = design([of_node[node] for node in up], rule, seed)
+    return [(up[a], up[b]) for a, b in plan.links]
+
+
+def _carry_out(scenario: Scenario, seed: int) -> Run:
+    started = time.perf_counter()
+    procedure = find_procedure(scenario.overlay)
+    plain = plainly(scenario, procedure)
+    workload = make_workload(scenario, seed)
+    found = procedure.carry_out(plain, workload, seed)
+    result = Result(
+        name=scenario.name,
+        overlay=scenario.overlay,
+        params=dict(plain.params),
+        nodes=workload.nodes,
+        topics=len(workload.subscriptions.topics),
+        seed=seed,
+        digest="",
+        wall_seconds=round(time.perf_counter() - started, 3),
+        events=0,
+        complete=True,
+        metrics=plain_numbers(found.metrics),
+        snapshots=[plain_numbers(snapshot) for snapshot in found.snapshots],
+        degree_histogram=found.degree_histogram,
+        states={},
+        fingerprint=plain.fingerprint(),
+        version=__version__,
+        study=scenario.study,
+    )
+    outcome = Outcome(Records(), 0, 0, True)
+    return Run(scenario, result, outcome, workload.subscriptions.labels, [])
+
+
 def measure_records(
     records: Records,
     times: Sequence[int],
@@ -142,7 +196,12 @@ def measure_records(
         "digest": records.digest(),
         "metrics": summarise(records, final, end_ms, young_ms, times[0], tdi, whole_ms, hops),
         "snapshots": [
-            {"time_ms": look.time_ms, **plain(overlay_metrics(look, with_distances=False))}
+            {
+                "time_ms": look.time_ms,
+                **plain_numbers(overlay_metrics(look, with_distances=False)),
+                "subscriptions": sum(map(len, look.interests.values())),
+                **{f"{purpose}_messages": n for purpose, n in _sent(records, look).items()},
+            }
             for look in looks
             if len(looks) > 1
         ],
@@ -151,6 +210,11 @@ def measure_records(
         "overhead_histogram": overhead_histogram(records),
         "delay_histogram": delay_histogram(delays(records, young_ms)),
     }
+
+
+def _sent(records: Records, look: Snapshot) -> dict[str, int]:
+    """Return how many messages of each purpose were sent from the start to a snapshot."""
+    return sent(records, 0, look.time_ms)
 
 
 def _states(records: Records, time_ms: int) -> dict[str, dict[int, int]]:

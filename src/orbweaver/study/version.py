@@ -10,9 +10,11 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from orbweaver.overlays.catalog import OVERLAYS, find
+from orbweaver.study.procedures import PROCEDURES, find_procedure
 
 PARTS = (
     "core",
+    "design",
     "gossip",
     "metrics",
     "overlays",
@@ -20,6 +22,7 @@ PARTS = (
     "sim",
     "study/course.py",
     "study/lookups.py",
+    "study/procedures.py",
     "study/rappel/nodes.py",
     "study/run.py",
     "workload",
@@ -35,15 +38,18 @@ def code_version() -> str:
 
 
 def overlay_version(name: str) -> str:
-    """The same for an overlay of somebody's own, by its file; nothing for ours."""
+    """The same for a procedure, and for an overlay of somebody's own, by its file; nothing for
+    our overlays."""
     if name in OVERLAYS:
         return ""
-    file = inspect.getsourcefile(find(name))
+    made_by = find_procedure(name).carry_out if name in PROCEDURES else find(name)
+    file = inspect.getsourcefile(made_by)
     return blake2b(Path(file).read_bytes(), digest_size=8).hexdigest() if file else ""
 
 
 def run_code(overlay: str) -> str:
-    """Which code makes runs of an overlay: ours, and the file of one that is not."""
+    """Which code makes runs of an overlay: ours, and the file of a procedure or of an overlay
+    that is not ours."""
     own = overlay_version(overlay)
     return f"{code_version()}+{own}" if own else code_version()
 

@@ -43,8 +43,11 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class WorkloadSpec(Spec, frozen=True):
     nodes: Annotated[int, Meta(ge=1, le=100_000_000)] = 1000
     topics: Annotated[int, Meta(ge=1, le=10_000_000)] = 100
-    subscriptions_per_node: Annotated[str, Meta(pattern=r"^\d+(:\d+)?$")] = "10"
-    """S, or MIN:MAX to draw S uniformly for each node."""
+    subscriptions_per_node: Annotated[
+        str, Meta(pattern=r"^(\d+(:\d+)?|powerlaw:\d+:\d+:\d+(\.\d+)?)$")
+    ] = "10"
+    """S; or MIN:MAX to draw S uniformly for each node; or powerlaw:MIN:MAX:A to draw S with a
+    probability proportional to S^-A (OMen 6.1)."""
     popularity: str = "zipf:0.5"
     """The law that says how likely each topic is to be chosen, or which topics together."""
     file: str = ""
@@ -57,9 +60,11 @@ class WorkloadSpec(Spec, frozen=True):
     def reading(self) -> Reading:
         return Reading(self.columns, self.header)
 
-    def sizes(self) -> tuple[int, int]:
-        low, _, high = self.subscriptions_per_node.partition(":")
-        return int(low), int(high or low)
+    def sizes(self) -> tuple[int, int, float]:
+        """Return MIN, MAX and A, which is 0 for a uniform draw."""
+        low, _, rest = self.subscriptions_per_node.removeprefix("powerlaw:").partition(":")
+        high, _, exponent = rest.partition(":")
+        return int(low), int(high or low), float(exponent or 0)
 
 
 class LatencySpec(Spec, frozen=True):
@@ -102,7 +107,7 @@ class FaultSpec(Spec, frozen=True):
 
 
 class ChurnSpec(Spec, frozen=True):
-    model: Literal["none", "exponential", "weibull", "file"] = "none"
+    model: Literal["none", "exponential", "weibull", "file", "neighbors"] = "none"
     on_ms: Annotated[float, Meta(gt=0, le=YEAR_MS)] = 300_000
     """Mean time up."""
     off_ms: Annotated[float, Meta(gt=0, le=YEAR_MS)] = 75_000
@@ -127,6 +132,13 @@ class ChurnSpec(Spec, frozen=True):
     skip_ms: Milliseconds = 0
     """file, in order: how much of the file is left out; a node that is up at this time of the
     file is up from the start."""
+    every_ms: Milliseconds = 0
+    """file: time from one change to the next, in place of the times of the file, which then only
+    give the order (OMen's churn rounds); 0 keeps the times. neighbors: time from one group to the
+    next."""
+    together: Annotated[int, Meta(ge=1)] = 2
+    """neighbors: size of a group of nodes, connected by links among themselves, that go down at
+    the same moment. They come back together half of `every_ms` later (OMen 3.3)."""
     crowd: Annotated[int, Meta(ge=0)] = 0
     """Size of a flash crowd: how many nodes, the last ones, join at once. These nodes have no
     other churn."""
@@ -144,6 +156,11 @@ class LinksSpec(Spec, frozen=True):
     file: str = ""
     """A table a,b of links: a node's contacts when it joins are those of its neighbours there that
     are up, instead of random nodes. The overlay static keeps exactly these links."""
+    design: Literal["", "gm", "lowoda", "minmaxoda"] = ""
+    """In place of a table: plan the links of the nodes that are up from the start, by this
+    algorithm (docs/design.md). Nodes that join later are told of random nodes."""
+    rho: Annotated[float, Meta(ge=1)] = 3.0
+    """lowoda: how many times better a link must be to raise the maximum degree."""
 
 
 class InterestChange(Spec, frozen=True):
@@ -292,18 +309,18 @@ def make_workload(scenario: Scenario, seed: int) -> Workload:
     if spec.file:
         table = table_in(Path(spec.file), "subscriptions")
         return Workload(load_subscriptions(table, spec.reading()), None)
-    low, high = spec.sizes()
+    low, high, exponent = spec.sizes()
     if not 1 <= low <= high:
         raise UsageError(
             f"subscriptions per node '{spec.subscriptions_per_node}' should be a number from 1, "
-            "or a range such as 5:20"
+            "or a range such as 5:20 or powerlaw:10:90:2"
         )
     if is_correlated(spec.popularity):
         return Workload(
             correlated(spec.popularity, spec.nodes, spec.topics, spec.subscriptions_per_node, seed),
             None,
         )
-    model = make_model(spec.topics, spec.popularity, low, high)
+    model = make_model(spec.topics, spec.popularity, low, high, exponent)
     law = f"{spec.topics} {spec.subscriptions_per_node} {spec.popularity}"
     return Workload(synthesise(model, spec.nodes, "workload", law, seed), model)
 
@@ -376,6 +393,10 @@ def _contradictions(scenario: Scenario) -> Iterator[str]:
             f"[churn] new_interest cannot draw single nodes by '{scenario.workload.popularity}'; "
             "take another law of popularity"
         )
+    if churn.model == "neighbors" and churn.every_ms < 2:
+        yield "[churn] of the model 'neighbors' needs every_ms, the time between two groups"
+    if scenario.links.design and scenario.links.file:
+        yield "[links] has a file and a design: leave out one of them"
     tabled = latency.model in ("matrix", "coordinates")
     if latency.file and not tabled:
         yield (

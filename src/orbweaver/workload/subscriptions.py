@@ -32,7 +32,8 @@ class Subscriptions:
 class SubscriptionModel(ABC):
     """Base of the models that draw the topics of one node at a time."""
 
-    def __init__(self, topics: int, size_min: int, size_max: int) -> None:
+    def __init__(self, topics: int, size_min: int, size_max: int, exponent: float = 0.0) -> None:
+        """Draw sizes s with probabilities proportional to s^-exponent; 0 makes all sizes alike."""
         if size_max > topics:
             raise UsageError(
                 f"a node cannot subscribe to {size_max} different topics out of {topics}"
@@ -40,10 +41,16 @@ class SubscriptionModel(ABC):
         self.topics = tuple(f"t{i}" for i in range(topics))
         self._size_min = size_min
         self._size_max = size_max
+        # Divided first, so that a large size_min does not underflow.
+        shares = ((size / size_min) ** -exponent for size in range(size_min, size_max + 1))
+        self._sizes = list(accumulate(shares)) if exponent else []
 
     def draw(self, rng: Random) -> tuple[str, ...]:
         size = self._size_min
-        if self._size_max > size:
+        if self._sizes:
+            place = bisect_right(self._sizes, rng.random() * self._sizes[-1])
+            size += min(place, len(self._sizes) - 1)
+        elif self._size_max > size:
             size += int(rng.random() * (self._size_max - size + 1))
         return tuple(self.topics[i] for i in sorted(self._choose(rng, size)))
 
@@ -95,8 +102,10 @@ class Bucketed(SubscriptionModel):
 class ByPopularity(SubscriptionModel):
     """Draw S topics for each node by popularity, without repetition (SpiderCast 3.1)."""
 
-    def __init__(self, topics: int, law: str, size_min: int, size_max: int) -> None:
-        super().__init__(topics, size_min, size_max)
+    def __init__(
+        self, topics: int, law: str, size_min: int, size_max: int, exponent: float = 0.0
+    ) -> None:
+        super().__init__(topics, size_min, size_max, exponent)
         self._weights = weights(law, topics)
         self._cumulative = list(accumulate(self._weights))
 
@@ -129,9 +138,12 @@ class ByPopularity(SubscriptionModel):
         return {i for _, i in clocks[:count]}
 
 
-def make_model(topics: int, law: str, size_min: int, size_max: int) -> SubscriptionModel:
-    kind = Bucketed if law.partition(":")[0] == "buckets" else ByPopularity
-    return kind(topics, law, size_min, size_max)
+def make_model(
+    topics: int, law: str, size_min: int, size_max: int, exponent: float = 0.0
+) -> SubscriptionModel:
+    if law.partition(":")[0] == "buckets":
+        return Bucketed(topics, law, size_min, size_max)
+    return ByPopularity(topics, law, size_min, size_max, exponent)
 
 
 def synthesise(model: SubscriptionModel, nodes: int, *labels: int | str) -> Subscriptions:

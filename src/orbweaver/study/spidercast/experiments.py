@@ -102,7 +102,7 @@ def scenario(
         params=ORACLE | params,
         workload=spec,
         publish=PublishSpec(per_topic=0),
-        run=replace(STATIC, tdi=sum(spec.sizes())),
+        run=replace(STATIC, tdi=sum(spec.sizes()[:2])),
     )
 
 

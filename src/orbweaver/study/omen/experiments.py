@@ -1,0 +1,260 @@
+"""The runs that OMen's claims need.
+
+Churn is a sequence of rounds, as in the paper: one machine of the trace comes or goes in each, and
+the next round begins when the last one has been dealt with. All overlays but SpiderCast start from
+the links that LowODA plans (6.5), and all meet the same rounds. Peers are sampled by an oracle,
+which stands in for the peer-sampling service of the paper's simulator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from orbweaver.overlays.omen import OMenParams
+from orbweaver.study.omen.scales import GRAPHS, Scale
+from orbweaver.study.paper import Experiment
+from orbweaver.workload.scenario import (
+    ChurnSpec,
+    LinksSpec,
+    PublishSpec,
+    RunSpec,
+    Scenario,
+    StudySpec,
+    WorkloadSpec,
+)
+
+ROUND_MS = 8000
+"""From one change to the next. A crash is noticed after 3.5 to 4.5 s of silence, and repaired in
+a second or two."""
+WARMUP_MS = 12_000
+"""Before the first change: views get ready in this time."""
+EACH_ROUND = 200
+"""Rounds after each of which the overlay is looked at; further ones are looked at by tens."""
+TEXTBOOK_MAX = 1000
+"""Nodes up to which LowODA is planned by the textbook, too."""
+RHO = 3.0
+RHOS = (1.5, 3.0)
+LAWS = {"uniform": "uniform", "Zipf": "zipf:2", "exponential": "nyse"}
+"""Name in the paper -> popularity. The rate of the exponential is not given; with that of the
+New York Stock Exchange the top tenth of the topics holds 55 %."""
+L = 3
+"""Resilience of the runs in which groups crash."""
+STEP_MS = 500
+"""How often the overlay is looked at after a group has crashed."""
+HANDLING_MS = 5000
+"""How long after a crash its event is being handled: it has been noticed, and not repaired."""
+GROUP_MS = 30_000
+"""From one group to the next: half of it down, half of it up again."""
+SPIDERCAST: dict[str, dict[str, Any]] = {
+    "spidercast (3,1)": {"kg": 3, "kr": 1, "adaptive": False},
+    "spidercast (4,0)": {"kg": 4, "kr": 0, "adaptive": False},
+}
+
+
+ALONE = "orbweaver.study.omen.alone:OMenAlone"
+"""OMen without our safety net, so that what mends the overlay are its coordinators."""
+
+
+def drawn(scale: Scale, law: str, nodes: int) -> WorkloadSpec:
+    """Sec. 6.1: 200 topics, 10 to 90 subscriptions by a power law. Its exponent is not given."""
+    return WorkloadSpec(
+        nodes=nodes, topics=200, subscriptions_per_node="powerlaw:10:90:2", popularity=LAWS[law]
+    )
+
+
+def sampled(scale: Scale, traces: Path, graph: str, nodes: int) -> WorkloadSpec:
+    return WorkloadSpec(file=str(scale.sample(graph, nodes).folder(traces)))
+
+
+def procedure(label: str, x: float, name: str, workload: WorkloadSpec, **params: Any) -> Scenario:
+    return Scenario(
+        overlay=name, params=params, workload=workload, study=StudySpec(series=label, x=x)
+    )
+
+
+def under_churn(
+    label: str, x: float, overlay: str, workload: WorkloadSpec, scale: Scale, traces: Path,
+    rho: float = RHO, **params: Any,
+) -> Scenario:  # fmt: skip
+    """A run over the rounds of the trace, looked at just before each next round."""
+    rounds = scale.rounds
+    looked = [i for i in range(1, rounds + 1) if i <= EACH_ROUND or i % 10 == 0]
+    end_ms = WARMUP_MS + (rounds + 1) * ROUND_MS
+    links = LinksSpec(design="lowoda", rho=rho) if overlay == "omen" else LinksSpec()
+    if overlay == "omen":
+        params |= {"contacts_are_links": True, "rho": rho}
+    elif overlay.startswith("lowoda"):
+        params |= {"rho": rho}
+    simulated = not overlay.startswith("lowoda")
+    return Scenario(
+        overlay=overlay,
+        params=without_defaults(params) | ({"membership": "full"} if simulated else {}),
+        study=StudySpec(series=label, x=x),
+        workload=workload,
+        links=links,
+        churn=ChurnSpec(
+            model="file",
+            file=str(scale.machines.folder(traces)),
+            down="crash",
+            nodes="in order",
+            start_ms=WARMUP_MS,
+            skip_ms=1,
+            every_ms=ROUND_MS,
+        ),
+        publish=PublishSpec(per_topic=0),
+        run=RunSpec(
+            warmup_ms=WARMUP_MS,
+            duration_ms=end_ms,
+            snapshots_ms=tuple(WARMUP_MS + (i + 1) * ROUND_MS - 1 for i in looked),
+            contacts=0,
+            records="counters",
+            measure_bytes=False,
+        ),
+    )
+
+
+def without_defaults(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that change something: what several experiments share is run once."""
+    defaults = OMenParams()
+    return {n: v for n, v in params.items() if getattr(defaults, n, None) != v}
+
+
+def backups(law: str, method: str) -> Experiment:
+    """6.3: the backup sets of all nodes, coverage 3."""
+
+    def made(scale: Scale, traces: Path) -> list[Scenario]:
+        label, nodes = f"backups {law}, {method}", scale.population
+        workload = drawn(scale, law, nodes)
+        return [procedure(label, nodes, "omen-backups", workload, backups=method)]
+
+    return made
+
+
+def views(scale: Scale, traces: Path) -> list[Scenario]:
+    """6.4: the local views of all nodes over the coverage factor."""
+    workload = sampled(scale, traces, "FB", scale.planned[0])
+    return [
+        procedure("views FB", x, "omen-backups", workload, coverage=x, rho=RHO)
+        for x in (1, 3, 5, 9)
+    ]
+
+
+def greedy(method: str) -> Experiment:
+    """6.3: OMen-G under churn, with L = 1 and coverage 3."""
+
+    def made(scale: Scale, traces: Path) -> list[Scenario]:
+        nodes = scale.synthetic
+        workload = drawn(scale, "uniform", nodes)
+        return [
+            under_churn(f"OMen-G {method}", nodes, "omen", workload, scale, traces, resilience=1,
+                        coverage=3, backups=method, omen_g="candidates")
+        ]  # fmt: skip
+
+    return made
+
+
+def coverages(scale: Scale, traces: Path) -> list[Scenario]:
+    """6.4: over the coverage factor."""
+    workload = sampled(scale, traces, "FB", scale.sampled[-1])
+    return [
+        under_churn("OMen FB, coverage", x, "omen", workload, scale, traces, coverage=x)
+        for x in scale.coverages
+    ]
+
+
+def degrees(graph: str, overlay: str, rho: float) -> Experiment:
+    """6.5: on a social sample, over its size."""
+
+    def made(scale: Scale, traces: Path) -> list[Scenario]:
+        label = f"{overlay} {graph}, rho {rho:g}"
+        sizes = scale.sampled if graph == "FB" and rho == RHO else scale.sampled[-1:]
+        return [
+            under_churn(label, n, overlay, sampled(scale, traces, graph, n), scale, traces, rho)
+            for n in sizes
+        ]
+
+    return made
+
+
+def spidercast(graph: str, name: str) -> Experiment:
+    """6.5: SpiderCast on the same samples. It starts from links of its own choice."""
+
+    def made(scale: Scale, traces: Path) -> list[Scenario]:
+        sizes = scale.sampled if graph == "FB" else scale.sampled[-1:]
+        return [
+            under_churn(f"{name} {graph}", n, "spidercast", sampled(scale, traces, graph, n),
+                        scale, traces, **SPIDERCAST[name])
+            for n in sizes
+        ]  # fmt: skip
+
+    return made
+
+
+def repairs(scale: Scale, traces: Path) -> list[Scenario]:
+    """6.6: the processor time of one repair. The textbook's LowODA would take hours at 10,000."""
+    return [
+        procedure("repairs FB", n, "omen-repairs", sampled(scale, traces, "FB", n), **settings)
+        for n in scale.planned
+        for settings in [{} if n <= TEXTBOOK_MAX else {"textbook": False}]
+    ]
+
+
+def together(coverage: int) -> Experiment:
+    """3.3: L overlay neighbours crash at once, again and again. After the last group the overlay is
+    looked at only until its events are being handled, when most state is kept."""
+
+    def made(scale: Scale, traces: Path) -> list[Scenario]:
+        nodes = min(100, scale.synthetic)
+        first, every = WARMUP_MS, GROUP_MS
+        *downs, last = [first + i * every for i in range(scale.groups + 1)]
+        looks = [down + i for down in downs for i in range(STEP_MS, every // 2, STEP_MS)]
+        looks += [down + every - 1 for down in downs]
+        end_ms = last + HANDLING_MS
+        return [
+            Scenario(
+                overlay=ALONE,
+                params={"membership": "full", "contacts_are_links": True, "resilience": L}
+                | ({"coverage": coverage} if coverage != OMenParams().coverage else {}),
+                study=StudySpec(series=f"groups, coverage {coverage}", x=nodes),
+                workload=drawn(scale, "uniform", nodes),
+                links=LinksSpec(design="lowoda"),
+                churn=ChurnSpec(
+                    model="neighbors", together=L, down="crash", start_ms=first, every_ms=every
+                ),
+                publish=PublishSpec(per_topic=0),
+                run=RunSpec(
+                    warmup_ms=first,
+                    duration_ms=end_ms,
+                    snapshots_ms=(*sorted(looks), end_ms),
+                    contacts=0,
+                    records="counters",
+                    measure_bytes=False,
+                ),
+            )
+        ]
+
+    return made
+
+
+def of_graphs(make: Callable[[str, str, float], Experiment]) -> dict[str, Experiment]:
+    return {
+        f"{overlay} {graph}, rho {rho:g}": make(graph, overlay, rho)
+        for graph in GRAPHS
+        for overlay in ("omen", "lowoda-re", "lowoda-inc")
+        for rho in RHOS
+    }
+
+
+METHODS = ("primal-dual", "greedy")
+EXPERIMENTS: dict[str, Experiment] = {
+    **{f"backups {law}, {method}": backups(law, method) for law in LAWS for method in METHODS},
+    "views FB": views,
+    **{f"OMen-G {method}": greedy(method) for method in METHODS},
+    "OMen FB, coverage": coverages,
+    **of_graphs(degrees),
+    **{f"{name} {graph}": spidercast(graph, name) for name in SPIDERCAST for graph in ("FB", "TW")},
+    "repairs FB": repairs,
+    **{f"groups, coverage {coverage}": together(coverage) for coverage in (1, 5)},
+}

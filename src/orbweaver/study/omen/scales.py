@@ -1,0 +1,96 @@
+"""The scales at which OMen's experiments are run, and the traces that each needs."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from orbweaver.study.traces import Trace
+
+GRAPHS = {
+    "FB": ("social/facebook100_Cornell5.csv.gz", "undirected-edges"),
+    "TW": ("social/twitter_ego_snap_undirected.txt.gz", "undirected-edges"),
+    "ego": ("social/facebook_ego_snap.txt.gz", "undirected-edges"),
+}
+"""Name -> file and kind. FB and TW stand in for the paper's graphs, of which the first is a whole
+network too; ego is a third one, of the neighbourhoods of ten users."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    name: str
+    population: int
+    """Nodes whose backup sets are built without a network."""
+    synthetic: int
+    """Nodes of simulations with drawn subscriptions."""
+    planned: tuple[int, ...]
+    """Nodes of social samples on which something is computed and nothing simulated (O4, O9)."""
+    sampled: tuple[int, int]
+    """Nodes of simulated social samples, the smaller first. Claims about one size are judged on
+    the larger one."""
+    coverages: tuple[int, ...]
+    """Coverage factors with churn (O5)."""
+    rounds: int
+    """Changes of the churn trace that are played."""
+    groups: int
+    """Groups of nodes that crash together (O12)."""
+
+    def sample(self, graph: str, nodes: int) -> Trace:
+        """Users found by a breadth-first search from a few, and the edges among them (6.1)."""
+        file, kind = GRAPHS[graph]
+        seeds = max(2, min(10, nodes // 50))
+        settings = {"nodes": nodes, "seeds": seeds}
+        return Trace(f"{graph} {nodes}", file, kind, method="bfs", settings=settings)
+
+    @property
+    def machines(self) -> Trace:
+        """Machines drawn among those that are up when the trace begins (6.1)."""
+        nodes = max(self.synthetic, *self.sampled)
+        return Trace(
+            f"machines {nodes}",
+            "churn/google2011_machine_events.csv.gz",
+            "machine-events",
+            method="machines",
+            settings={"nodes": nodes},
+        )
+
+    @property
+    def traces(self) -> tuple[Trace, ...]:
+        sizes = {"FB": dict.fromkeys((*self.sampled, *self.planned))}
+        one = dict.fromkeys(self.sampled[-1:])
+        graphs = [self.sample(graph, n) for graph in GRAPHS for n in sizes.get(graph, one)]
+        return (*graphs, self.machines)
+
+
+SCALES = {
+    "quick": Scale(
+        name="a tenth of the paper's nodes and a twentieth of its churn",
+        population=1000,
+        synthetic=100,
+        planned=(1000,),
+        sampled=(50, 100),
+        coverages=(0, 1, 5, 9),
+        rounds=40,
+        groups=8,
+    ),
+    "middle": Scale(
+        name="a third of the paper's nodes and of its churn",
+        population=2000,
+        synthetic=300,
+        planned=(1000,),
+        sampled=(150, 300),
+        coverages=(0, 1, 3, 5, 7, 9),
+        rounds=300,
+        groups=30,
+    ),
+    "full": Scale(
+        name="the paper's own",
+        population=2000,
+        synthetic=2000,
+        planned=(1000, 10_000),
+        sampled=(1000, 10_000),
+        coverages=(0, 1, 3, 5, 7, 9),
+        rounds=2000,
+        groups=100,
+    ),
+}
+TRACES = {name: scale.traces for name, scale in SCALES.items()}

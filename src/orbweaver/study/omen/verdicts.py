@@ -1,0 +1,355 @@
+"""O1 to O13: what counts as reproduced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from orbweaver.metrics.averages import mean
+from orbweaver.study.claims import Series, Verdict, listed, slope, trend
+from orbweaver.study.omen.experiments import (
+    GROUP_MS,
+    RHO,
+    RHOS,
+    ROUND_MS,
+    SPIDERCAST,
+    WARMUP_MS,
+    L,
+)
+from orbweaver.study.omen.scales import GRAPHS
+from orbweaver.study.paper import BySeries, Claim
+from orbweaver.study.run import Result
+
+EVENT_PURPOSES = ("build", "repair")
+"""What messages are for that a churn event causes. The exchanges of local views go on without."""
+REPORTED = "reported, without a band"
+SETTLED_MS = GROUP_MS // 2 - 1000
+"""How long after a group has crashed topics have to be connected again."""
+O4_PAPER = {1: 21.02, 3: 40.49, 5: 48.40, 9: 57.59}
+"""Coverage -> mean local view."""
+
+
+def o1(series: BySeries) -> list[Verdict]:
+    balanced, skewed = (series[f"backups uniform, {how}"] for how in ("primal-dual", "greedy"))
+    least = min(r.metrics["in_degree_min"] for r in balanced.each())
+    few = mean(skewed.means("in_degree_few"))
+    peaks = [peak(one) for one in (balanced, skewed)]
+    sizes = [mean(one.means("backups_mean")) for one in (balanced, skewed)]
+    nodes = balanced.xs[-1]
+    told = ", ".join(f"{size:.1f} nodes ({100 * size / nodes:.1f} %)" for size in sizes)
+    what = f"backup sets, uniform, N = {balanced.told_xs}: "
+    return [
+        Verdict("O1", f"{what}least in-degree with primal-dual; above 0", "21", f"{least:g}",
+                least > 0),
+        Verdict("O1", f"{what}largest in-degree over the mean with primal-dual; below 4",
+                "59 at most", f"{peaks[0]:.2f} ({balanced.told('in_degree_max', 0)})",
+                peaks[0] < 4),
+        Verdict("O1", f"{what}nodes with an in-degree below 5 with greedy; above 40 %", "42.9 %",
+                f"{100 * few:.1f} %", few > 0.4),
+        Verdict("O1", f"{what}largest in-degree over the mean with greedy; above 10", "581",
+                f"{peaks[1]:.1f} ({skewed.told('in_degree_max', 0)})", peaks[1] > 10),
+        Verdict("O1", f"{what}mean size with primal-dual and greedy", "2.8 %, 1.1 % of the nodes",
+                told, True, uncounted=REPORTED),
+    ]  # fmt: skip
+
+
+def peak(one: Series) -> float:
+    """Return the largest in-degree in units of the mean, mean over the seeds."""
+    return mean([r.metrics["in_degree_max"] / r.metrics["in_degree_mean"] for r in one.each()])
+
+
+def o2(series: BySeries) -> list[Verdict]:
+    verdicts = []
+    for law, paper in (("Zipf", 89.8), ("exponential", 95.2)):
+        few = 100 * mean(series[f"backups {law}, greedy"].means("in_degree_few"))
+        what = f"backup sets, {law}: nodes with an in-degree below 5 with greedy; +-8 points"
+        ok = abs(few - paper) <= 8
+        verdicts.append(Verdict("O2", what, f"{paper} %", f"{few:.1f} %", ok))
+    return verdicts
+
+
+def o3(series: BySeries) -> list[Verdict]:
+    balanced, skewed = series["OMen-G primal-dual"], series["OMen-G greedy"]
+    finals = [one.told("degree_max", 1) for one in (balanced, skewed)]
+    ok = balanced.means("degree_max")[-1] < skewed.means("degree_max")[-1]
+    rates = [growth(one.each()) for one in (balanced, skewed)]
+    what = f"OMen-G after {rounds(balanced)} rounds: "
+    return [
+        Verdict("O3", f"{what}maximum degree with primal-dual below greedy's", "below 84",
+                f"{finals[0]}, greedy {finals[1]}", ok),
+        Verdict("O3", f"{what}growth of the maximum degree, a round, slower with primal-dual",
+                "slower", f"{rates[0]:.4f}, greedy {rates[1]:.4f}", rates[0] < rates[1]),
+    ]  # fmt: skip
+
+
+def rounds(one: Series) -> int:
+    """Return how many rounds of churn the runs of a series have."""
+    last_ms: int = max(s["time_ms"] for r in one.each() for s in r.snapshots)
+    return (last_ms - WARMUP_MS) // ROUND_MS
+
+
+def growth(results: Iterable[Result]) -> float:
+    """Return by how much the maximum degree grows in a round, mean over the runs."""
+    found = []
+    for result in results:
+        at = [s["time_ms"] / ROUND_MS for s in result.snapshots]
+        found.append(slope(at, [s["degree_max"] for s in result.snapshots]))
+    return mean(found)
+
+
+def o4(series: BySeries) -> list[Verdict]:
+    one = series["views FB"]
+    verdicts = []
+    for x, size in zip(one.xs, one.means("view_mean"), strict=True):
+        paper = O4_PAPER[int(x)]
+        what = f"FB 1K, coverage {x:g}: mean local view; within 30 %"
+        ok = abs(size - paper) <= 0.3 * paper
+        verdicts.append(Verdict("O4", what, f"{paper}", f"{size:.1f}", ok))
+    at = one.xs.index(5)
+    small, short = (100 * one.means(metric)[at] for metric in ("views_small", "views_short"))
+    return [
+        *verdicts,
+        Verdict("O4", "FB 1K, coverage 5: nodes that see under 5 % of all nodes; above 95 %",
+                "> 95 %", f"{small:.1f} %", small > 95),
+        Verdict("O4", "FB 1K, coverage 5: nodes with at most 80 entries; at least 97 %", "97.4 %",
+                f"{short:.1f} %", short >= 97),
+    ]  # fmt: skip
+
+
+def o5(series: BySeries) -> list[Verdict]:
+    one = series["OMen FB, coverage"]
+    finals = one.means("degree_max")
+    at = one.xs.index(5) if 5 in one.xs else len(one.xs) // 2
+    before, after = finals[0] - finals[at], finals[at] - finals[-1]
+    what = f"FB, final maximum degree over coverages of {one.told_xs}: "
+    told = one.told("degree_max", 1)
+    return [
+        Verdict("O5", f"{what}slope", "falls: 333, 313, 302, 283, 277, 274", told,
+                trend(one, "degree_max") < 0),
+        Verdict("O5", f"{what}flat from 5, which is that it changes by less than before",
+                "50 up to 5, 9 beyond", f"{before:.1f} up to {one.xs[at]:g}, {after:.1f} beyond",
+                abs(after) < before),
+    ]  # fmt: skip
+
+
+def o6(series: BySeries) -> list[Verdict]:
+    verdicts = []
+    for graph in GRAPHS:
+        for rho in RHOS:
+            ours, theirs = (series[f"{who} {graph}, rho {rho:g}"] for who in ("omen", "lowoda-re"))
+            what = f"{graph}, rho {rho:g}, N = {ours.xs[-1]:g}, mean over the rounds: "
+            mine, best = (over_rounds(one, "degree_max") for one in (ours, theirs))
+            ratio = mine / best
+            verdicts.append(
+                Verdict("O6", f"{what}maximum degree over LowODA-Re's; at most 1.15 + 10 %",
+                        "<= 1.15", f"{ratio:.2f} ({mine:.1f}, {best:.1f})", ratio <= 1.1 * 1.15)
+            )  # fmt: skip
+            mine, best = (over_rounds(one, "degree_mean") for one in (ours, theirs))
+            verdicts.append(
+                Verdict("O6", f"{what}mean degree above LowODA-Re's; at most 1.12 + 10 %",
+                        "<= 1.12", f"{mine - best:+.2f} ({mine:.2f}, {best:.2f})",
+                        mine - best <= 1.1 * 1.12)
+            )  # fmt: skip
+        kept, anew = (series[f"lowoda-{who} {graph}, rho {RHO:g}"] for who in ("inc", "re"))
+        two = [f"{over_rounds(one, 'degree_max'):.1f}" for one in (kept, anew)]
+        what = f"{graph}, rho {RHO:g}: maximum degree of LowODA-Inc beside LowODA-Re's"
+        verdicts.append(Verdict("O6", what, "close", ", ".join(two), True, uncounted=REPORTED))
+    return verdicts
+
+
+def over_rounds(one: Series, metric: str) -> float:
+    """Return the mean of a metric over the rounds of churn, at the largest x."""
+    return mean(one.of_snapshots(metric)[-1])
+
+
+def o7(series: BySeries) -> list[Verdict]:
+    one = series[f"omen FB, rho {RHO:g}"]
+    rates = [growth(results) for results in one.results.values()]
+    what = f"FB, N = {one.told_xs}: growth of the maximum degree, a round"
+    return [
+        Verdict("O7", f"{what}; above 0 at the largest", "0.025 at 1K", listed(rates, 4),
+                rates[-1] > 0),
+        Verdict("O7", f"{what}; slower at the larger size", "0.025, 0.013", listed(rates, 4),
+                rates[-1] < rates[0]),
+    ]  # fmt: skip
+
+
+def o8(series: BySeries) -> list[Verdict]:
+    ours = series[f"omen FB, rho {RHO:g}"]
+    verdicts = []
+    for name in SPIDERCAST:
+        theirs = series[f"{name} FB"]
+        for metric, called in (("degree_max", "maximum"), ("degree_mean", "mean")):
+            mine, others = (over_each(one, metric) for one in (ours, theirs))
+            ratio = others[-1] / mine[-1]
+            what = f"FB, N = {ours.xs[-1]:g}: {called} degree of {name} over OMen's; above 2"
+            told = f"{ratio:.2f} ({others[-1]:.1f}, {mine[-1]:.1f})"
+            verdicts.append(Verdict("O8", what, "several times", told, ratio > 2))
+            if metric == "degree_max":
+                gaps = [b - a for a, b in zip(mine, others, strict=True)]
+        what = f"FB, N = {ours.told_xs}: maximum degree of {name} less OMen's; grows"
+        verdicts.append(
+            Verdict("O8", what, "355, 1050 at 1K, 10K", listed(gaps, 1), gaps[-1] > gaps[0])
+        )
+    return verdicts
+
+
+def over_each(one: Series, metric: str) -> list[float]:
+    return [mean(values) for values in one.of_snapshots(metric)]
+
+
+def o9(series: BySeries) -> list[Verdict]:
+    """Order of magnitude: within a factor of ten."""
+    one = series["repairs FB"]
+    verdicts = []
+    for i, x in enumerate(one.xs):
+        what = f"FB {x:g}: processor time of OMen's repair ({one.told_each('repair_ms_omen', 1)[i]}"
+        what += " ms) over that of "
+        for metric, name, paper in (
+            ("repair_share_omen_g", "OMen-G's", 4.67),
+            ("repair_share_lowoda", "LowODA-Re by the textbook", 0.20),
+        ):
+            values = one.values(metric)[i]
+            if values:
+                share = 100 * mean(values)
+                ok = paper / 10 <= share <= 10 * paper
+                verdicts.append(
+                    Verdict("O9", f"{what}{name}; order of magnitude", f"{paper} %",
+                            f"{share:.2f} %", ok)
+                )  # fmt: skip
+        share = 100 * one.means("repair_share_lowoda_fast")[i]
+        verdicts.append(
+            Verdict("O9", f"{what}our fast LowODA", "-", f"{share:.0f} %", True,
+                    uncounted=REPORTED)
+        )  # fmt: skip
+    return verdicts
+
+
+def o10(series: BySeries) -> list[Verdict]:
+    ours, theirs = series[f"omen TW, rho {RHO:g}"], series["spidercast (3,1) TW"]
+    verdicts = []
+    for metric, name, paper in (
+        ("diameter_max", "maximum", 3.67),
+        ("diameter_mean", "mean", 1.45),
+    ):
+        mine, other = ours.means(metric)[-1], theirs.means(metric)[-1]
+        what = f"TW, N = {ours.xs[-1]:g}, after the last round: {name} topic diameter above "
+        what += "SpiderCast (3,1)'s; +-2"
+        ok = abs(mine - other - paper) <= 2
+        told = f"{mine - other:+.2f} ({mine:.2f}, {other:.2f})"
+        verdicts.append(Verdict("O10", what, f"+{paper}", told, ok))
+    return verdicts
+
+
+def o11(series: BySeries) -> list[Verdict]:
+    ours, theirs = series[f"omen TW, rho {RHO:g}"], series["spidercast (3,1) TW"]
+    each = [[point for r in one.each() for point in events(r)] for one in (ours, theirs)]
+    means = [mean([messages for _, messages in points]) for points in each]
+    verdicts = [
+        Verdict("O11", "TW: messages that an event causes, SpiderCast (3,1)'s above OMen's",
+                "significantly higher", f"{means[1]:.0f}, OMen {means[0]:.0f}",
+                means[1] > means[0])
+    ]  # fmt: skip
+    for name, points in zip(("OMen", "SpiderCast (3,1)"), each, strict=True):
+        rate = slope([size for size, _ in points], [messages for _, messages in points])
+        what = f"TW, {name}: messages that an event causes over the node's subscriptions; slope"
+        told = f"{rate:+.2f} for each subscription"
+        verdicts.append(Verdict("O11", what, "grows", told, rate > 0))
+    return verdicts
+
+
+def events(result: Result) -> list[tuple[float, float]]:
+    """Return, for each round between two looks, the subscriptions of the node that came or went,
+    and how many messages the event caused."""
+    found = []
+    for before, after in zip(result.snapshots, result.snapshots[1:], strict=False):
+        one_round = after["time_ms"] - before["time_ms"] == ROUND_MS
+        if one_round and abs(after["nodes_up"] - before["nodes_up"]) == 1:
+            size = abs(after["subscriptions"] - before["subscriptions"])
+            found.append((size, sent(after) - sent(before)))
+    return found
+
+
+def sent(snapshot: dict[str, Any]) -> float:
+    return float(sum(snapshot.get(f"{purpose}_messages", 0) for purpose in EVENT_PURPOSES))
+
+
+def o12(series: BySeries) -> list[Verdict]:
+    verdicts = []
+    for coverage in (1, 5):
+        one = series[f"groups, coverage {coverage}"]
+        halves = [looks for r in one.each() for looks in after_groups(r)]
+        cut = [topics for looks in halves for since, topics in looks if since >= SETTLED_MS]
+        times = [
+            mended_ms(looks) for looks in halves if len(looks) > 1 and looks[-1][0] >= SETTLED_MS
+        ]
+        what = f"{L} overlay neighbours crash at once, and join again, coverage {coverage}: "
+        missed = sum(topics > 0 for topics in cut)
+        told = f"{missed} of {len(cut)} looks with a topic that is cut"
+        verdicts += [
+            Verdict("O12", f"{what}topics that are cut {SETTLED_MS / 1000:g} s later; exact",
+                    "none", told, missed == 0),
+            Verdict("O12", f"{what}simulated time from a crash until all topics are "
+                    "connected, mean and largest", "-", told_ms(times), True,
+                    uncounted=REPORTED),
+        ]  # fmt: skip
+    return verdicts
+
+
+Looks = list[tuple[int, int]]
+"""For each look, how long ago a group crashed or came back, and how many topics are cut."""
+
+
+def told_ms(times: list[int]) -> str:
+    return f"{mean(times) / 1000:.1f} s, {max(times, default=0) / 1000:.1f} s"
+
+
+def after_groups(result: Result) -> list[Looks]:
+    """Return the looks of each half of a period, which begin when a group crashes or comes back."""
+    halves: dict[int, Looks] = {}
+    for snapshot in result.snapshots:
+        half, since = divmod(snapshot["time_ms"] - WARMUP_MS, GROUP_MS // 2)
+        if since:
+            halves.setdefault(half, []).append((since, snapshot["partitioned_topics"]))
+    return list(halves.values())
+
+
+def mended_ms(looks: Looks) -> int:
+    """Return when all topics were connected, and stayed so; the whole half if they were not."""
+    cut = [since for since, topics in looks if topics]
+    after = [since for since, _ in looks if since > max(cut, default=0)]
+    return min(after, default=GROUP_MS // 2)
+
+
+def o13(series: BySeries) -> list[Verdict]:
+    results = [r for coverage in (1, 5) for r in series[f"groups, coverage {coverage}"].each()]
+    most = max(int(views) for r in results for views in r.states["views"])
+    what = f"nodes of which a node keeps a local view, with L = {L}, while {L} are down; at most 2L"
+    return [Verdict("O13", what, f"<= {2 * L}", f"{most}", most <= 2 * L)]
+
+
+_GREEDY = ("OMen-G primal-dual", "OMen-G greedy")
+_GROUPS = ("groups, coverage 1", "groups, coverage 5")
+_FB = f"omen FB, rho {RHO:g}"
+_TW = (f"omen TW, rho {RHO:g}", "spidercast (3,1) TW")
+_DEGREES = tuple(
+    f"{who} {graph}, rho {rho:g}"
+    for graph in GRAPHS
+    for who in ("omen", "lowoda-re", "lowoda-inc")
+    for rho in RHOS
+)
+CLAIMS = {
+    "O1": Claim(("backups uniform, primal-dual", "backups uniform, greedy"), o1),
+    "O2": Claim(("backups Zipf, greedy", "backups exponential, greedy"), o2),
+    "O3": Claim(_GREEDY, o3, traced=True),
+    "O4": Claim(("views FB",), o4, traced=True),
+    "O5": Claim(("OMen FB, coverage",), o5, traced=True),
+    "O6": Claim(_DEGREES, o6, traced=True),
+    "O7": Claim((_FB,), o7, traced=True),
+    "O8": Claim((_FB, *(f"{name} FB" for name in SPIDERCAST)), o8, traced=True),
+    "O9": Claim(("repairs FB",), o9, traced=True),
+    "O10": Claim(_TW, o10, traced=True),
+    "O11": Claim(_TW, o11, traced=True),
+    "O12": Claim(_GROUPS, o12),
+    "O13": Claim(_GROUPS, o13),
+}
