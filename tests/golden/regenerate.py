@@ -177,13 +177,12 @@ def gossipsub_samples(interest: Interest, event: Event) -> list[Message]:
 def omen_samples(interest: Interest, entry: Descriptor) -> list[Message]:
     four, five = NodeId(4), NodeId(5)
     return [
-        omen.Alive(3, True, True, None),
-        omen.Alive(3, False, False, entry),
+        omen.Alive(True, True, 0, None, (four, five), (omen.ComponentLabel("news", four, 1000),)),
+        omen.Alive(False, False, 1000, entry, (), ()),
         omen.LinkRequest(entry),
         omen.LinkAccept(entry),
         omen.LinkDown(),
-        omen.Local(1000, entry, (omen.HeldNeighbor(entry, (four, five)),)),
-        omen.Successors((four, five)),
+        omen.Local(2000, 1000, entry, (omen.HeldNeighbor(entry, (four, five)),)),
         omen.Join(entry, interest, 2),
         omen.Leaving(),
         omen.Handled(four, 1000, "leave"),
@@ -193,7 +192,6 @@ def omen_samples(interest: Interest, entry: Descriptor) -> list[Message]:
         omen.Mend((four, five)),
         omen.ViewAsk(four),
         omen.ViewTold(four, interest, (entry,), (entry,)),
-        omen.Labels((omen.ComponentLabel("news", four, 1000),)),
         omen.Meet(entry, (omen.ComponentLabel("news", four, 1000),)),
     ]
 

@@ -10,6 +10,7 @@ from orbweaver.overlays.omen.churn import (
     WAITING_MAX,
     ChurnEvent,
     ChurnHandling,
+    JoinRequests,
     shadow_of,
 )
 from orbweaver.overlays.omen.repair import repair_tco_on_churn
@@ -76,6 +77,16 @@ def test_a_node_that_was_suspected_wrongly_can_leave_later() -> None:
     handling.gc_churn_event(LEFT1)
     handling.lives(V1, LEFT1.incarnation)
     assert handling.handle_churn_event(LEFT1, ME, ME, now=5)
+
+
+def test_a_node_that_may_be_alone_with_its_topics_asks_ever_more_rarely() -> None:
+    requests = JoinRequests()
+    assert not requests.due(0)
+    cycles = [cycle for cycle in range(200) if requests.due(0b1)]
+    assert cycles == [*range(0, 30, 3), *range(30, 200, 30)]
+    assert requests.due(0b11), "another topic lacks a neighbour"
+    assert not requests.due(0b11)
+    assert not requests.due(0)
 
 
 def test_notices_without_end_are_not_kept() -> None:

@@ -17,7 +17,6 @@ from orbweaver.overlays.omen.messages import (
     Handled,
     HeldNeighbor,
     Join,
-    Labels,
     LinkRequest,
     Local,
     Mend,
@@ -36,6 +35,10 @@ TABLE = TopicTable(["a", "b", "c"])
 
 def about(node: int, topics: str = "ab", version: int = 10) -> Descriptor:
     return Descriptor(NodeId(node), TABLE.interest(topics), version)
+
+
+def alive(holds: int = 0, about: Any = None, successors: Any = (), labels: Any = ()) -> Alive:
+    return Alive(True, False, holds, about, successors, labels)
 
 
 def linked() -> tuple[Any, FakeOutbox]:
@@ -67,7 +70,7 @@ def test_nothing_that_is_said_of_a_node_that_lives_makes_it_leave() -> None:
 
 def test_a_node_does_not_say_of_itself_that_its_departure_is_handled() -> None:
     node, _ = linked()
-    node.receive(LIAR, Local(7, about(LIAR), ()))
+    node.receive(LIAR, Local(7, 7, about(LIAR), ()))
     node.receive(LIAR, Handled(LIAR, 7, "leave"))
     node.receive(OTHER, Handled(LIAR, 7, "leave"))  # no neighbour on the ring
     assert node.churn.handle_churn_event(ChurnEvent(LIAR, 7, "leave"), ME, ME, 0)
@@ -79,8 +82,8 @@ def test_local_views_of_strangers_are_not_kept() -> None:
     kept = set(node.views.of)
     for stranger in range(100, 200):
         held = HeldNeighbor(about(HONEST), ())
-        node.receive(NodeId(stranger), Local(1, about(stranger), (held,)))
-        node.receive(NodeId(stranger), Local(1, about(LIAR), (held,)))  # of another node
+        node.receive(NodeId(stranger), Local(1, 1, about(stranger), (held,)))
+        node.receive(NodeId(stranger), Local(1, 1, about(LIAR), (held,)))  # of another node
         node.receive(NodeId(stranger), ViewTold(OTHER, TABLE.interest("a"), (about(9),), ()))
     assert set(node.views.of) == kept
     assert not node.coordinator._sessions
@@ -158,17 +161,17 @@ def test_labels_of_strangers_and_of_other_topics_are_ignored() -> None:
     node, _ = linked()
     node.beat()
     label = ComponentLabel("a", NodeId(0), 2**60)
-    node.receive(OTHER, Labels((label,)))
+    node.receive(OTHER, alive(labels=(label,)))
     assert node.labels.of("a")[0].root == ME
-    node.receive(LIAR, Labels((ComponentLabel("c", NodeId(0), 1), label)))
+    node.receive(LIAR, alive(labels=(ComponentLabel("c", NodeId(0), 1), label)))
     assert node.labels.of("abc") == (label, ComponentLabel("b", ME, 0))
 
 
 def test_a_silent_liar_is_dropped_whatever_it_said_before() -> None:
     node, outbox = linked()
-    node.receive(LIAR, Alive(2**62, True, False, about(LIAR, "ab", 2**61)))
+    node.receive(LIAR, alive(holds=2**62, about=about(LIAR, "ab", 2**61)))
     for _ in range(6):
         outbox.clock.now += 1000
-        node.receive(HONEST, Alive(1, True, False, None))
+        node.receive(HONEST, alive())
         node.beat()
     assert set(node.neighbors) == {HONEST}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from orbweaver.core.errors import UsageError
+from orbweaver.core.messages import Message
 from orbweaver.core.topics import TopicTable
 from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.gossip.messages import Exchange, ExchangeReply
 from orbweaver.overlays.omen import OMen, OMenParams
 from orbweaver.overlays.omen.acquaintances import SIZE_MAX, Acquaintances
 from orbweaver.overlays.omen.churn import ChurnEvent
@@ -20,9 +23,17 @@ from orbweaver.overlays.omen.components import (
 )
 from orbweaver.overlays.omen.coordinator import Coordinator
 from orbweaver.overlays.omen.labels import GONE_MAX, SILENT_PERIODS, ComponentLabels
-from orbweaver.overlays.omen.messages import ComponentLabel, ProbeLabel, ShadowReport, Tie
+from orbweaver.overlays.omen.messages import (
+    Alive,
+    ComponentLabel,
+    HeldNeighbor,
+    Meet,
+    ProbeLabel,
+    ShadowReport,
+    Tie,
+)
 from orbweaver.overlays.omen.ring import IdentifierCircle
-from orbweaver.overlays.omen.views import LocalView, LocalViews
+from orbweaver.overlays.omen.views import LocalView, LocalViews, OwnLocal
 from tests.gossip.fake_outbox import FakeDirectory, FakeOutbox, make_context
 from tests.overlays.overlay_net import OverlayNet
 
@@ -83,23 +94,77 @@ def test_acquaintances_are_forgotten_when_old_or_too_many() -> None:
 
 def test_labels_fall_to_the_least_id_and_rise_when_it_falls_silent() -> None:
     labels = ComponentLabels(5, period_ms=100)
-    labels.step(["t"], now=0)
+    labels.step(["t"], [], now=0)
     assert labels.of(["t"]) == (ComponentLabel("t", 5, 0),)
-    assert labels.take([ComponentLabel("t", 2, 7)], now=10)
-    assert not labels.take([ComponentLabel("t", 3, 9)], now=20)
+    assert labels.take(7, [ComponentLabel("t", 2, 7)], now=10)
+    assert not labels.take(7, [ComponentLabel("t", 3, 9)], now=20)
     assert labels.of(["t"]) == (ComponentLabel("t", 2, 7),)
     for now in range(100, 100 * SILENT_PERIODS, 100):
-        labels.step(["t"], now)
+        labels.step(["t"], [], now)
     assert labels.of(["t"])[0].root == 2
-    labels.step(["t"], now=20 + 100 * SILENT_PERIODS)
+    labels.step(["t"], [], now=20 + 100 * SILENT_PERIODS)
     assert labels.of(["t"])[0].root == 5
-    assert not labels.take([ComponentLabel("t", 2, 7)], now=600), "an echo of the root"
-    assert labels.take([ComponentLabel("t", 2, 8)], now=600), "the root itself"
+    assert not labels.take(7, [ComponentLabel("t", 2, 7)], now=600), "an echo of the root"
+    assert labels.take(7, [ComponentLabel("t", 2, 8)], now=600), "the root itself"
+
+
+def test_a_label_is_told_once_and_not_to_where_it_came_from() -> None:
+    labels = ComponentLabels(5, period_ms=100)
+    labels.step("ab", [6, 7], now=0)
+    labels.take(6, [ComponentLabel("a", 2, 7)], now=0)
+    mine = ComponentLabel("b", 5, 0)
+    assert labels.news_for(6, "ab") == (mine,)
+    assert labels.news_for(7, "ab") == (ComponentLabel("a", 2, 7), mine)
+    assert labels.news_for(7, "ab") == ()
+    labels.step("ab", [7], now=100)
+    assert labels.news_for(7, "ab") == (ComponentLabel("b", 5, 100),), "its root has spoken again"
+    labels.step("ab", [6, 7], now=100)
+    assert len(labels.news_for(6, "ab")) == 2, "a neighbour that has come back"
+
+
+def test_a_local_view_is_told_until_the_successor_holds_it() -> None:
+    local, about = OwnLocal(), Descriptor(1, TABLE.interest("a"), 0)
+    first = local.renew(0, about, (), now=10)
+    assert local.lacking(first, [2, 3]) == [2, 3]
+    local.held(2, first.number)
+    assert local.renew(0, about, (), now=20) is first
+    assert local.lacking(first, [2, 3]) == [3]
+    second = local.renew(0, about, (HeldNeighbor(about, ()),), now=30)
+    assert local.lacking(second, [2, 3]) == [2, 3]
+    local.held(2, second.number)
+    assert local.lacking(second, [3]) == [3]
+    assert local.lacking(second, [2]) == [2], "what it held when it was no successor is forgotten"
+
+
+def test_what_has_settled_is_not_told_again() -> None:
+    """Each second one sign of life for each watched peer, one exchange, and nothing else."""
+    net = OverlayNet(OMen, {node: "ab"[node % 2] + "c" for node in range(14)}).start().run(15_000)
+    node, outbox = net.nodes[0], net.outboxes[0]
+    sent: list[Message] = []
+    send = outbox.send
+    outbox.send = lambda to, message: (sent.append(message), send(to, message))[1]
+    net.run(5 * node.params.heartbeat_ms)
+    count = Counter(type(message) for message in sent)
+    assert count[Alive] == 5 * len(node.watched())
+    assert count[Exchange] == 5
+    assert set(count) <= {Alive, Exchange, ExchangeReply, Meet}
+
+
+def test_a_node_that_was_given_up_wrongly_says_what_it_holds_again() -> None:
+    net = OverlayNet(OMen, dict.fromkeys(range(8), "a")).start().run(12_000)
+    node = net.nodes[0]
+    other = node.circle.predecessors[0]
+    assert node.views.number_of(other)
+    node.lost(other)
+    assert not node.views.number_of(other)
+    net.run(8000)
+    assert node.views.number_of(other)
+    assert node.churn.pending() == []
 
 
 def test_only_a_label_that_has_stayed_tells_components_apart() -> None:
     labels = ComponentLabels(5, period_ms=100)
-    labels.step(["t"], now=0)
+    labels.step(["t"], [], now=0)
     other = [ComponentLabel("t", 9, 1)]
     assert not labels.strange(other, now=100)
     assert labels.strange(other, now=200)
@@ -110,8 +175,8 @@ def test_only_a_label_that_has_stayed_tells_components_apart() -> None:
 def test_roots_that_fell_silent_are_remembered_in_bounds() -> None:
     labels = ComponentLabels(10**6, period_ms=1)
     for root in range(2 * GONE_MAX):
-        labels.step(["t"], now=root * 100)
-        labels.take([ComponentLabel("t", root, 1)], now=root * 100)
+        labels.step(["t"], [], now=root * 100)
+        labels.take(7, [ComponentLabel("t", root, 1)], now=root * 100)
     assert len(labels._gone) <= GONE_MAX
 
 
@@ -177,6 +242,18 @@ def test_a_node_that_reported_and_left_connects_nothing(how: str) -> None:
     edges = {tuple(sorted((to, peer))) for to, mend in made.step((5,)) for peer in mend.peers}
     assert len(edges) == 1, "6 alone has to be joined to the others"
     assert 6 in min(edges)
+
+
+def test_a_join_enlists_only_nodes_that_want_what_is_lacking() -> None:
+    views = LocalViews(1, 1)
+    views.keep([9], ())
+    views.of[9].topics = 0b11
+    views.of[9].backups = {3: 0b01, 4: 0b11, 5: 0b10}
+    for lacks, gone, shadow in [(0b10, (), [9, 4, 5]), (0b10, (4, 5), []), (0b100, (), [])]:
+        made = Coordinator(make_context(1, FakeOutbox(), TABLE), OMenParams(), views)
+        made.begin_join(ChurnEvent(9, 0, "join"), lacks, gone)
+        assert [to for to, _ in made.step(gone)] == shadow
+        assert bool(made.finished()) == (not shadow), "done, if nobody can help"
 
 
 def test_components_by_an_oracle_need_one() -> None:

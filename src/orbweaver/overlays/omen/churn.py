@@ -27,6 +27,12 @@ HANDLED_MAX = 256
 """How many handled events are remembered, so that a late notice does not bring one up again."""
 WAITING_MAX = 256
 """How many events wait at one node at most."""
+ASK_CYCLES = 3
+"""A node that lacks a neighbour for a topic asks to be linked up once in so many cycles."""
+OFTEN_MAX = 10
+"""How many times it asks so often."""
+RARE_CYCLES = 30
+"""Once in how many cycles it asks from then on."""
 
 
 class ChurnEvent(NamedTuple):
@@ -35,6 +41,22 @@ class ChurnEvent(NamedTuple):
     node: NodeId
     incarnation: int
     kind: Kind
+
+
+class JoinRequests:
+    """When a node asks to be linked up in topics that no neighbour shares: often at first, and
+    then rarely, because it may be the only one that wants them."""
+
+    def __init__(self) -> None:
+        self._lacks = 0
+        self._cycles = 0
+
+    def due(self, lacks: int) -> bool:
+        """Return whether to ask in this cycle, given the mask of these topics."""
+        self._cycles = self._cycles + 1 if lacks == self._lacks else 1
+        self._lacks = lacks
+        many = self._cycles > OFTEN_MAX * ASK_CYCLES
+        return bool(lacks) and self._cycles % (RARE_CYCLES if many else ASK_CYCLES) == 1
 
 
 class ChurnHandling:

@@ -89,8 +89,10 @@ class Coordinator:
         """Begin to link up a node that has joined: S = B(v') + v'."""
         session = self._new(event, {})
         view = self._views.of.get(event.node)
-        if view is not None:
-            live = {n: mask for n, mask in view.backups.items() if n not in gone}
+        if view is None:
+            return
+        live = {n: mask for n, mask in view.backups.items() if n not in gone and mask & topics}
+        if live:  # with backups for other topics only, there is nothing to link up
             session.shadow = Shadow((), topics, {event.node: view.topics}, live, ())
 
     def step(self, gone: Collection[NodeId]) -> list[Given]:

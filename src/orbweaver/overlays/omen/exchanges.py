@@ -31,11 +31,13 @@ class Exchanges:
         self._pool = pool
         self._circle = circle
 
-    def partners(self) -> list[NodeId]:
-        """Return the peers of this cycle: both ring neighbours and a random acquaintance."""
+    def partners(self, settled: bool) -> list[NodeId]:
+        """Return the peers of this cycle: one of both ring neighbours and a random acquaintance,
+        or all three while things have not settled."""
         near = [*self._circle.successors[:1], *self._circle.predecessors[:1]]
         known = list(self._pool.known)
-        return list(dict.fromkeys([*near, *([pick(self._context.rng, known)] if known else [])]))
+        found = list(dict.fromkeys([*near, *([pick(self._context.rng, known)] if known else [])]))
+        return [pick(self._context.rng, found)] if found and settled else found
 
     def buffer(self, peer: NodeId) -> tuple[tuple[Descriptor, ...], tuple[int, ...]]:
         """Return what to send: this node, entries near the peer on the ring, and a sample."""

@@ -1,7 +1,8 @@
 """The safety net: which nodes are in one component of a topic (ours, not the paper's).
 
 More than L concurrent events, or a coordinator that knew too little, can leave a topic cut. So
-neighbours tell each other, for each topic they share, the least id in their component. The
+neighbours tell each other with their heartbeats, for each topic they share, the least id in
+their component, unless the other one has told the same already. The
 *root*, the node with that id, raises a sequence number each period. The news crosses one link a
 period, but arrives at every node once a period, so a root that has gone is noticed everywhere
 after the same time whatever the diameter is. The root looks for nodes outside its component.
@@ -29,9 +30,12 @@ class ComponentLabels:
         self._held: dict[Topic, tuple[NodeId, int, int, int]] = {}
         """Topic -> (root, its sequence number, when it was news, when the root was adopted)."""
         self._gone: dict[tuple[Topic, NodeId], int] = {}
+        self._known: dict[NodeId, dict[Topic, tuple[NodeId, int]]] = {}
+        """The label of each topic that each neighbour is known to know."""
 
-    def step(self, topics: Iterable[Topic], now: int) -> None:
+    def step(self, topics: Iterable[Topic], neighbors: Iterable[NodeId], now: int) -> None:
         """Speak as a root, and give up roots that have fallen silent."""
+        self._known = {peer: self._known.get(peer, {}) for peer in neighbors}
         held = {}
         for topic in topics:
             root, seq, news, since = self._held.get(topic) or (self._me, now, now, now)
@@ -48,13 +52,29 @@ class ComponentLabels:
             ComponentLabel(topic, *self._held[topic][:2]) for topic in topics if topic in self._held
         )
 
-    def take(self, labels: Iterable[ComponentLabel], now: int) -> bool:
+    def news_for(self, peer: NodeId, topics: Iterable[Topic]) -> tuple[ComponentLabel, ...]:
+        """Return the labels of these topics that a neighbour may not know, which is then told.
+
+        One that gets lost is told with the next number of its root.
+        """
+        known = self._known.setdefault(peer, {})
+        news = []
+        for label in self.of(topics):
+            root, seq = known.get(label.topic, (None, 0))
+            if root != label.root or seq < label.seq:
+                known[label.topic] = (label.root, label.seq)
+                news.append(label)
+        return tuple(news)
+
+    def take(self, sender: NodeId, labels: Iterable[ComponentLabel], now: int) -> bool:
         """Take note of a neighbour's labels. Return whether a root has changed."""
         changed = False
+        known = self._known.setdefault(sender, {})
         for label in labels:
             held = self._held.get(label.topic)
             if held is None or label.root == self._me:
                 continue
+            known[label.topic] = (label.root, label.seq)
             root, seq, _, since = held
             if label.root == root:
                 if label.seq > seq:

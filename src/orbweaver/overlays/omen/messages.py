@@ -16,17 +16,33 @@ Kind = Literal["join", "leave"]
 Count = Annotated[int, Meta(ge=0, le=1 << 62)]
 
 
+class ComponentLabel(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A topic, the least node of the component that the sender is in, and how fresh that is."""
+
+    topic: Topic
+    root: NodeId
+    seq: Count
+    """Grows each time the root speaks; a root that has gone falls silent."""
+
+
 class Alive(Message, frozen=True, gc=False, tag="omen-alive"):
-    """The sender is alive. Sent to ring neighbours and overlay neighbours."""
+    """The sender is alive. Sent to ring neighbours and overlay neighbours each heartbeat, with what
+    the receiver may not know yet."""
 
     purpose: ClassVar[Purpose] = "keepalive"
-    degree: Count
     linked: bool
     """Whether the sender counts the receiver as an overlay neighbour."""
     asks: bool
     """Whether the sender wants an answer; a receiver that sends beats itself gives none."""
+    holds: Count
+    """The number of the LOCAL that the sender holds of the receiver, or 0."""
     about: Descriptor | None
     """The sender's descriptor, for a while after it has changed."""
+    successors: tuple[NodeId, ...]
+    """The sender's successors on the ring, now and then, if the receiver is a neighbour."""
+    labels: tuple[ComponentLabel, ...]
+    """The safety net: the component that the sender is in, for topics shared with the receiver,
+    where the receiver may know an older label."""
 
 
 class LinkRequest(Message, frozen=True, gc=False, tag="omen-link"):
@@ -56,16 +72,11 @@ class Local(Message, frozen=True, gc=False, tag="omen-local"):
     """N(v'), told by v' to its L successors, which have to know it when v' leaves."""
 
     purpose: ClassVar[Purpose] = "membership"
+    number: Count
+    """Tells what v' said at one time from what it said at another, and is not 0."""
     incarnation: Count
     about: Descriptor
     neighbors: tuple[HeldNeighbor, ...]
-
-
-class Successors(Message, frozen=True, gc=False, tag="omen-successors"):
-    """The sender's successors on the ring, told to its overlay neighbours."""
-
-    purpose: ClassVar[Purpose] = "membership"
-    nodes: tuple[NodeId, ...]
 
 
 class Join(Message, frozen=True, gc=False, tag="omen-join"):
@@ -153,25 +164,10 @@ class ViewTold(Message, frozen=True, gc=False, tag="omen-view"):
     backups: tuple[Descriptor, ...]
 
 
-class ComponentLabel(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A topic, the least node of the component that the sender is in, and how fresh that is."""
-
-    topic: Topic
-    root: NodeId
-    seq: Count
-    """Grows each time the root speaks; a root that has gone falls silent."""
-
-
-class Labels(Message, frozen=True, gc=False, tag="omen-labels"):
-    """The safety net: which component the sender is in, for topics shared with the receiver."""
-
-    purpose: ClassVar[Purpose] = "keepalive"
-    labels: tuple[ComponentLabel, ...]
-
-
 class Meet(Message, frozen=True, gc=False, tag="omen-meet"):
-    """The safety net: as LABELS, to a node that is no neighbour. Different labels mean that the
+    """The safety net: as ALIVE, to a node that is no neighbour. Different labels mean that the
     two are in different components, and they link up."""
 
+    purpose: ClassVar[Purpose] = "keepalive"
     about: Descriptor
     labels: tuple[ComponentLabel, ...]

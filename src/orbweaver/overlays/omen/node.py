@@ -20,7 +20,7 @@ from orbweaver.gossip.plumtree import Plumtree
 from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push
 from orbweaver.gossip.views import PartialView
 from orbweaver.overlays.omen.acquaintances import Acquaintances
-from orbweaver.overlays.omen.churn import ChurnEvent, ChurnHandling
+from orbweaver.overlays.omen.churn import ChurnEvent, ChurnHandling, JoinRequests
 from orbweaver.overlays.omen.coordinator import Coordinator
 from orbweaver.overlays.omen.exchanges import Exchanges
 from orbweaver.overlays.omen.labels import ComponentLabels
@@ -30,7 +30,6 @@ from orbweaver.overlays.omen.messages import (
     Enlist,
     Handled,
     Join,
-    Labels,
     Leaving,
     LinkAccept,
     LinkDown,
@@ -40,7 +39,6 @@ from orbweaver.overlays.omen.messages import (
     Mend,
     Probe,
     ShadowReport,
-    Successors,
     ViewAsk,
     ViewTold,
 )
@@ -48,7 +46,7 @@ from orbweaver.overlays.omen.params import OMenParams
 from orbweaver.overlays.omen.probing import Probing
 from orbweaver.overlays.omen.ring import IdentifierCircle
 from orbweaver.overlays.omen.selection import ViewSelection
-from orbweaver.overlays.omen.views import LocalViews, given_up
+from orbweaver.overlays.omen.views import LocalViews, OwnLocal, given_up
 
 TOLD_TIMES = 3
 """In how many heartbeats a change of interest is told, since messages can be lost."""
@@ -64,8 +62,8 @@ class OMen(Overlay):
     paper: ClassVar[str] = "OMen, DEBS 2016"
     Params = OMenParams
     params: OMenParams
-    messages = (Alive, LinkRequest, LinkAccept, LinkDown, Local, Successors, Join, Leaving,
-                Handled, Enlist, Probe, ShadowReport, Mend, ViewAsk, ViewTold, Labels, Meet,
+    messages = (Alive, LinkRequest, LinkAccept, LinkDown, Local, Join, Leaving, Handled,
+                Enlist, Probe, ShadowReport, Mend, ViewAsk, ViewTold, Meet,
                 Exchange, ExchangeReply, *Plumtree.messages, *Cyclon.messages)  # fmt: skip
 
     CYCLE = "cycle"
@@ -87,11 +85,15 @@ class OMen(Overlay):
         self.exchanges = Exchanges(context, params, self.interest, self.pool, self.circle)
         self.selection = ViewSelection(context, params)
         self.views = LocalViews(params.resilience, params.ready_rounds)
+        self.local = OwnLocal()
         self.churn = ChurnHandling(params.standby_ms)
+        self.join_requests = JoinRequests()
         self.coordinator = Coordinator(context, params, self.views)
         self.probing = Probing(context, self.interest, self.neighbors)
         self.labels = ComponentLabels(me, params.heartbeat_ms)
-        self.cycles = 0
+        self.beats = 0
+        self.ring_moved = True
+        """Whether the ring neighbours have changed since the last cycle."""
         self.tell = 0
         """In how many heartbeats this node's descriptor is told yet."""
         self.running = False
@@ -189,14 +191,23 @@ class OMen(Overlay):
         outbox.set_timer(Heartbeats.TIMER, self.params.heartbeat_ms)
         for peer in self.heartbeats.suspects(self.watched(), now):
             self.depart(peer)
-        about = self.interest.about if self.tell > 0 else None
-        self.tell -= 1
+        self.beats += 1
+        self.labels.step(self.interest.topics, self.neighbors, now)
         for peer in self.watched():
-            linked = peer in self.neighbors
-            outbox.send(peer, Alive(len(self.neighbors), linked, True, about))
-        self.labels.step(self.interest.topics, now)
-        self.tell_labels()
+            outbox.send(peer, self.alive(peer, asks=True))
+        self.tell -= 1
         self.look_for_others()
+
+    def alive(self, peer: NodeId, asks: bool) -> Alive:
+        """Return a sign of life, with what the peer may not know yet."""
+        about = self.interest.about if self.tell > 0 else None
+        holds = self.views.number_of(peer)
+        interest = self.neighbors.get(peer)
+        if interest is None:
+            return Alive(False, asks, holds, about, (), ())
+        told = self.beats % TOLD_TIMES == 0
+        labels = self.labels.news_for(peer, [t for t in self.interest.topics if t in interest])
+        return Alive(True, asks, holds, about, self.circle.successors if told else (), labels)
 
     def on_alive(self, sender: NodeId, message: Alive) -> None:
         now = self.context.outbox.now()
@@ -210,7 +221,15 @@ class OMen(Overlay):
         if sender in self.neighbors and not message.linked and self.linking.is_old(sender):
             self.linking.remove(sender)
         if message.asks and sender not in self.neighbors and sender not in self.circle.nodes:
-            self.context.outbox.send(sender, Alive(len(self.neighbors), False, False, None))
+            self.context.outbox.send(sender, self.alive(sender, asks=False))
+        if sender in self.circle.successors:
+            self.local.held(sender, message.holds)
+        if sender in self.neighbors:
+            if message.successors:
+                successors = message.successors[: self.params.resilience + 1]
+                self.linking.successors_of[sender] = successors
+            if self.labels.take(sender, message.labels, now):
+                self.context.outbox.set_timer(self.LABELS, 50)
 
     def heard(self, peer: NodeId) -> None:
         now = self.context.outbox.now()
@@ -229,6 +248,7 @@ class OMen(Overlay):
             event = ChurnEvent(peer, view.incarnation, "leave")
             coordinator = self.circle.coordinator_of(peer)
             self.churn.handle_churn_event(event, coordinator, self.context.me, now)
+            view.number = 0  # if it lives, it has to say so
         self.linking.remove(peer)
         self.pool.left(peer)
         self.heartbeats.forget(peer)
@@ -273,11 +293,12 @@ class OMen(Overlay):
     def cycle(self) -> None:
         now = self.context.outbox.now()
         self.context.outbox.set_timer(self.CYCLE, self.params.cycle_ms)
-        self.cycles += 1
         self.pool.expire(self.watched(), now)
         self.pool.take(*self.exchanges.rnd_view(self.view, self.views), now)
         self.follow_ring()
-        for peer in self.exchanges.partners():
+        settled = not self.ring_moved and len(self.views.ready()) == len(self.views.of)
+        self.ring_moved = False
+        for peer in self.exchanges.partners(settled):
             self.exchange_with(peer)
         self.select_view()
         self.tell_local()
@@ -308,7 +329,8 @@ class OMen(Overlay):
         for node in self.circle.nodes:
             if node not in before and node not in self.neighbors:
                 self.heartbeats.heard(node, now)
-                self.context.outbox.send(node, Alive(len(self.neighbors), False, True, None))
+                self.context.outbox.send(node, self.alive(node, asks=True))
+        self.ring_moved = True
         self.keep_views()
 
     def keep_views(self) -> None:
@@ -326,21 +348,16 @@ class OMen(Overlay):
 
     def tell_local(self) -> None:
         """Tell the L successors what they have to know when this node leaves."""
-        outbox = self.context.outbox
+        now = self.context.outbox.now()
         held = self.linking.held(self.pool)
-        local = Local(self.coordinator.incarnation, self.interest.about, held)
-        outbox.send_all(self.circle.successors[: self.params.resilience], local)
-        if self.cycles % TOLD_TIMES == 0:
-            outbox.send_all(self.neighbors, Successors(self.circle.successors))
+        local = self.local.renew(self.coordinator.incarnation, self.interest.about, held, now)
+        successors = self.circle.successors[: self.params.resilience]
+        self.context.outbox.send_all(self.local.lacking(local, successors), local)
 
     def on_local(self, sender: NodeId, message: Local) -> None:
         if message.about.node == sender and self.views.take(message):
             self.pool.take([message.about], [0], self.context.outbox.now())
             self.churn.lives(sender, message.incarnation)
-
-    def on_successors(self, sender: NodeId, message: Successors) -> None:
-        if sender in self.neighbors:
-            self.linking.successors_of[sender] = message.nodes[: self.params.resilience + 1]
 
     # -- joining
 
@@ -353,7 +370,7 @@ class OMen(Overlay):
 
     def ask_to_join(self) -> None:
         missing = self.uncovered()
-        if missing and self.circle.successors and self.cycles % TOLD_TIMES == 1:
+        if self.join_requests.due(missing) and self.circle.successors:
             topics = self.context.topics.of_mask(missing)
             number = self.context.outbox.now()
             join = Join(self.interest.about, topics, number)
@@ -463,14 +480,11 @@ class OMen(Overlay):
     # -- the safety net
 
     def tell_labels(self) -> None:
-        for peer, interest in self.neighbors.items():
-            shared = [topic for topic in self.interest.topics if topic in interest]
-            if shared:
-                self.context.outbox.send(peer, Labels(self.labels.of(shared)))
-
-    def on_labels(self, sender: NodeId, message: Labels) -> None:
-        if sender in self.neighbors and self.labels.take(message.labels, self.context.outbox.now()):
-            self.context.outbox.set_timer(self.LABELS, 50)
+        """Tell new labels at once, where there are some."""
+        for peer in self.neighbors:
+            alive = self.alive(peer, asks=False)
+            if alive.labels:
+                self.context.outbox.send(peer, alive)
 
     def look_for_others(self) -> None:
         """As the root of a component, look for a node of another one."""
@@ -501,7 +515,6 @@ OMen.ON = {
     Exchange: OMen.on_exchange,  # Alg. 3
     ExchangeReply: OMen.on_exchange_reply,
     Local: OMen.on_local,
-    Successors: OMen.on_successors,
     Join: OMen.on_join,
     Handled: OMen.on_handled,  # Alg. 5, gcChurnEvent
     Enlist: OMen.on_enlist,
@@ -509,7 +522,6 @@ OMen.ON = {
     ShadowReport: OMen.on_report,
     ViewAsk: OMen.on_view_ask,
     ViewTold: OMen.on_view_told,
-    Labels: OMen.on_labels,
     Meet: OMen.on_meet,
     Push: lambda node, sender, message: node.plumtree.on_push(sender, message),
     IHave: lambda node, sender, message: node.plumtree.on_ihave(sender, message),

@@ -8,7 +8,7 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.topics import Interest, TopicTable
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.overlays.omen.backups import BackupsReady
-from orbweaver.overlays.omen.messages import Local, ViewTold
+from orbweaver.overlays.omen.messages import HeldNeighbor, Local, ViewTold
 
 
 class LocalView:
@@ -17,6 +17,8 @@ class LocalView:
     def __init__(self, rounds: int) -> None:
         self.topics = 0
         """The topics of the node, as a mask."""
+        self.number = 0
+        """Of the LOCAL that this is from, or 0."""
         self.incarnation = 0
         self.neighbors: dict[NodeId, int] = {}
         """N(v'): the neighbours of the node, and the masks of their topics."""
@@ -49,11 +51,17 @@ class LocalViews:
         view = self.of.get(told.about.node)
         if view is None:
             return False
+        view.number = told.number
         view.incarnation = told.incarnation
         view.topics = told.about.interest.mask
         view.neighbors = {held.about.node: held.about.interest.mask for held in told.neighbors}
         view.contacts = {held.about.node: held.successors[: self._size] for held in told.neighbors}
         return True
+
+    def number_of(self, node: NodeId) -> int:
+        """Return the number of the LOCAL that this node holds of another one, or 0."""
+        view = self.of.get(node)
+        return 0 if view is None else view.number
 
     def tell(self, node: NodeId, topics: TopicTable) -> ViewTold | None:
         """Return what this node knows of another one, for a coordinator that asks."""
@@ -68,6 +76,32 @@ class LocalViews:
 
     def ready(self) -> list[NodeId]:
         return [node for node, view in self.of.items() if view.ready.flag]
+
+
+class OwnLocal:
+    """What a node has its L successors know, and which of them hold it as it is now."""
+
+    def __init__(self) -> None:
+        self._local: Local | None = None
+        self._held: dict[NodeId, int] = {}
+
+    def renew(
+        self, incarnation: int, about: Descriptor, neighbors: tuple[HeldNeighbor, ...], now: int
+    ) -> Local:
+        """Return what successors should hold, with a new number if it has changed."""
+        old = self._local
+        if old is None or (old.about, old.neighbors) != (about, neighbors):
+            old = self._local = Local(now, incarnation, about, neighbors)
+        return old
+
+    def held(self, successor: NodeId, number: int) -> None:
+        """Note what a ring neighbour holds of this node."""
+        self._held[successor] = number
+
+    def lacking(self, local: Local, successors: Iterable[NodeId]) -> list[NodeId]:
+        """Return the successors that do not hold this yet, as far as is known."""
+        self._held = {peer: self._held.get(peer, 0) for peer in successors}
+        return [peer for peer, number in self._held.items() if number != local.number]
 
 
 def given_up(topics: int, neighbors: Mapping[NodeId, Interest]) -> LocalView:
