@@ -242,3 +242,13 @@ def test_an_outage_takes_its_share_of_the_nodes_and_spares_publishers() -> None:
 def test_an_outage_that_ends_before_it_begins_is_told() -> None:
     with pytest.raises(UsageError, match="an outage from 12000 to 0 ms would not happen"):
         scenario(churn={"outage": 0.5, "outage_ms": 12_000})
+
+
+def test_a_node_that_is_down_for_the_whole_run_is_no_publisher(tmp_path: Path) -> None:
+    table = tmp_path / "churn.csv"
+    late = "".join(f"9999999,{node},join\n" for node in range(30))
+    table.write_text("time,node,kind\n" + late)
+    churn = {"model": "file", "file": str(table)}
+    outcome = run("static", churn=churn, publish={"by": "publisher", "per_topic": 2})
+    assert len(outcome.records["publications"]) == 16
+    assert min(outcome.records["publications"]["node"]) >= 30

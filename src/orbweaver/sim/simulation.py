@@ -248,6 +248,7 @@ class Simulation:
                 subscribers.setdefault(topic, []).append(NodeId(number))
         rng = self._chance("publishers")
         changing = {node for time, node, _ in self._changes if time <= self._end_ms}
+        changing |= joining_late(self._changes)
         found = {}
         for topic in self.workload.subscriptions.topics:
             if topic in subscribers:
