@@ -13,8 +13,10 @@ from orbweaver.core.ids import NodeId
 from orbweaver.metrics.load import (
     bytes_sent,
     load_correlation,
+    load_per_subscription,
     load_share_top1,
     messages_carried,
+    per_second,
 )
 from orbweaver.metrics.snapshot import snapshot
 from orbweaver.records import Recorder, Records
@@ -145,3 +147,24 @@ def test_correlation_is_what_its_definition_gives(nodes: list[tuple[int, int, in
         assert math.isnan(found)
     else:
         assert found == pytest.approx(both / math.sqrt(spread[0] * spread[1]), abs=1e-9)
+
+
+def test_a_rate_is_over_the_time_that_a_node_is_up() -> None:
+    recorder = Recorder()
+    recorder.node(0, NodeId(1), "join")
+    recorder.node(0, NodeId(2), "join")
+    recorder.node(1000, NodeId(2), "crash")
+    recorder.node(3000, NodeId(2), "join")
+    recorder.load(NodeId(1), 6, 2, 0)
+    recorder.load(NodeId(2), 1, 3, 0)
+    assert per_second(recorder.finish(4000), 4000) == {1: 2.0, 2: 2.0}
+
+
+def test_the_load_of_each_further_subscription_is_a_slope() -> None:
+    records = recorded([1, 2, 4], [(1, 1, 0), (2, 2, 0), (3, 5, 0)])
+    look = snapshot(records, 50)
+    rates = per_second(records, 1000)
+    assert load_per_subscription(rates, records, look) == pytest.approx(2.0)
+    flat = recorded([2, 2], [(1, 1, 0), (5, 5, 0)])
+    found = load_per_subscription(per_second(flat, 1000), flat, snapshot(flat, 50))
+    assert math.isnan(found), "there is no line"

@@ -10,13 +10,15 @@ from orbweaver.core.messages import PURPOSES
 from orbweaver.metrics import traffic
 from orbweaver.metrics.averages import interval95, mean, plain
 from orbweaver.metrics.degree import degrees
-from orbweaver.metrics.delays import delay_metrics, delays
+from orbweaver.metrics.delays import delay_metrics, delays, percentile
 from orbweaver.metrics.deliveries import deliveries
 from orbweaver.metrics.load import (
     bytes_sent,
     load_correlation,
+    load_per_subscription,
     load_share_top1,
     messages_carried,
+    per_second,
 )
 from orbweaver.metrics.relays import relays_by_rank, relays_per_event, top_topics_share
 from orbweaver.metrics.similarity import link_utility, top_intersection
@@ -68,6 +70,10 @@ MEANING = {
     "in the whole run and the number of its subscriptions, over the nodes in the snapshot",
     "load_correlation_bytes": "load_correlation of the bytes that a node sent (where sizes are "
     "measured)",
+    "load_per_second_p50": "messages that a node in the snapshot sends and receives in a second "
+    "while it is up, median",
+    "load_per_second_each": "messages in a second that a node sends and receives for each further "
+    "subscription: slope of the line nearest to the nodes in the snapshot",
     "load_share_top1": "share of all messages sent and received that the busiest 1 % of the nodes, "
     "at least one, sent and received",
     "clusters_per_topic": "connected components of a topic, mean",
@@ -147,6 +153,7 @@ def summarise(
     changes = (time for time in records["links"]["time_ms"] if time <= settled_by)
     metrics["converged_ms"] = max(changes, default=0)
     d = deliveries(records, grace_ms=young_ms)
+    rates = per_second(records, end_ms)
     owed = delay_metrics(delays(records, grace_ms=young_ms))
     metrics |= {
         "publications": d.publications,
@@ -170,6 +177,8 @@ def summarise(
         "relays_top_topics_share": top_topics_share(relays_by_rank(records, overlay)),
         "load_correlation": load_correlation(messages_carried(records), records, overlay),
         "load_correlation_bytes": load_correlation(bytes_sent(records), records, overlay),
+        "load_per_second_p50": percentile([rates.get(node, 0.0) for node in overlay.links], 0.5),
+        "load_per_second_each": load_per_subscription(rates, records, overlay),
         "load_share_top1": load_share_top1(records),
         "clusters_per_topic": metrics["components"] / (metrics["topics"] or math.nan),
         "gateways_per_topic": per_topic(records, overlay, "gateway_of"),

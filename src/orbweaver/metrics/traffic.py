@@ -77,16 +77,23 @@ def control_messages_per_change(
     return built / changes if changes else math.nan
 
 
-def node_seconds(records: Records, end_ms: int) -> float:
-    """Return how long nodes were up, in seconds, summed over all nodes."""
+def node_ms(records: Records, end_ms: int) -> dict[int, int]:
+    """Return how long each node was up, in milliseconds."""
     since: dict[int, int] = {}
-    total_ms = 0
+    up: dict[int, int] = {}
     for time, node, kind in records["nodes"].rows():
         if kind == "join":
             since[node] = time
         elif node in since:
-            total_ms += time - since.pop(node)
-    return (total_ms + sum(end_ms - time for time in since.values())) / 1000
+            up[node] = up.get(node, 0) + time - since.pop(node)
+    for node, time in since.items():
+        up[node] = up.get(node, 0) + end_ms - time
+    return up
+
+
+def node_seconds(records: Records, end_ms: int) -> float:
+    """Return how long nodes were up, in seconds, summed over all nodes."""
+    return sum(node_ms(records, end_ms).values()) / 1000
 
 
 def _sum_sends(
