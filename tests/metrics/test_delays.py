@@ -10,7 +10,6 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Event
 from orbweaver.metrics.delays import (
     Delay,
-    delay_histogram,
     delay_metrics,
     delays,
     percentile,
@@ -58,7 +57,6 @@ def test_a_stretch_is_the_delay_over_the_direct_way() -> None:
     assert math.isnan(delay_metrics(found)["stretch_p50"]), "the direct way is not known"
 
 
-def test_the_histogram_keeps_two_digits() -> None:
-    times = (7, 99, 101, 109, 1234, 1299, 45_678)
-    found = delay_histogram([Delay(0, 0, 1, ms) for ms in times])
-    assert found == {7: 1, 99: 1, 100: 2, 1200: 2, 45_000: 1}
+def test_the_largest_delay_and_the_share_within_a_second() -> None:
+    numbers = delay_metrics([Delay(0, 0, 1, ms) for ms in (1, 1000, 1001, 45_000)])
+    assert (numbers["delay_ms_max"], numbers["delay_prompt"]) == (45_000, 0.5)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from orbweaver.metrics.averages import mean
 from orbweaver.metrics.deliveries import STAY_MS, subscribed
 from orbweaver.records import Records
 
@@ -18,6 +19,9 @@ DirectMs = Callable[[int, int], float]
 DIRECT_MS_MIN = 1.0
 """Shortest direct way that a stretch is taken of, in milliseconds: messages take at least as
 long."""
+
+PROMPT_MS = 1000
+"""Longest delay of a prompt delivery, in milliseconds (Rappel 6.2.3)."""
 
 
 class Delay(NamedTuple):
@@ -63,8 +67,9 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def delay_metrics(found: Sequence[Delay], direct_ms: DirectMs | None = None) -> dict[str, float]:
-    """Return the median and the 95th percentile of the delays and, where direct ways are known, of
-    the stretch: the delay over the one-way time from the publisher."""
+    """Return the median and the 95th percentile of the delays, the largest, and the share that is
+    at most `PROMPT_MS`; and, where direct ways are known, the percentiles of the stretch: the
+    delay over the one-way time from the publisher."""
     times = [float(one.ms) for one in found]
     stretch = []
     if direct_ms is not None:
@@ -72,16 +77,8 @@ def delay_metrics(found: Sequence[Delay], direct_ms: DirectMs | None = None) -> 
     return {
         "delay_ms_p50": percentile(times, 0.5),
         "delay_ms_p95": percentile(times, 0.95),
+        "delay_ms_max": max(times, default=math.nan),
+        "delay_prompt": mean([float(ms <= PROMPT_MS) for ms in times]),
         "stretch_p50": percentile(stretch, 0.5),
         "stretch_p95": percentile(stretch, 0.95),
     }
-
-
-def delay_histogram(found: Sequence[Delay]) -> dict[int, int]:
-    """Return how many owed deliveries took how long, in milliseconds rounded down to two
-    digits."""
-    counts: dict[int, int] = {}
-    for one in found:
-        step = 10 ** max(0, len(str(one.ms)) - 2)
-        counts[one.ms // step * step] = counts.get(one.ms // step * step, 0) + 1
-    return dict(sorted(counts.items()))

@@ -15,7 +15,6 @@ from orbweaver.core.identifiers import Places
 from orbweaver.core.ids import NodeId
 from orbweaver.metrics.averages import plain as plain_numbers
 from orbweaver.metrics.degree import degrees, histogram
-from orbweaver.metrics.delays import delay_histogram, delays
 from orbweaver.metrics.snapshot import Snapshot, snapshot
 from orbweaver.metrics.summary import overlay_metrics, summarise
 from orbweaver.metrics.traffic import overhead_histogram, sent
@@ -55,8 +54,6 @@ class Result(msgspec.Struct, frozen=True):
     version: str
     overhead_histogram: dict[int, int] = {}
     """Traffic of no interest, in tenths of all that a node gets -> nodes."""
-    delay_histogram: dict[int, int] = {}
-    """Time that an owed event took, in milliseconds rounded down to two digits -> deliveries."""
     course: list[dict[str, Any]] = []
     """What changed from snapshot to snapshot (`study.course`), of a simulation with several."""
     study: StudySpec = StudySpec()
@@ -208,7 +205,6 @@ def measure_records(
         "degree_histogram": histogram(degrees(final)),
         "states": _states(records, times[-1]),
         "overhead_histogram": overhead_histogram(records),
-        "delay_histogram": delay_histogram(delays(records, young_ms)),
     }
 
 
