@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,32 +18,39 @@ from orbweaver.study.judge import judge
 from orbweaver.study.paper import Figure
 from orbweaver.study.rappel import RAPPEL
 from orbweaver.study.rappel import verdicts as rappel_verdicts
+from orbweaver.study.rappel.locality import best_cover
 from orbweaver.study.rappel.nodes import Nodes, overlap_ratio
 from orbweaver.study.results import Stored
 from orbweaver.study.run import Result, run_scenario
-from orbweaver.workload.scenario import build_scenario
+from orbweaver.workload.scenario import Scenario, WorkloadSpec, build_scenario
 
 Course = list[dict[str, Any]]
 
 
-def result(
-    study: Any, course: Course, metrics: Mapping[str, Any], delays: dict[int, int]
-) -> Result:
+def result(study: Any, course: Course, metrics: Mapping[str, Any]) -> Result:
     return Result(
         name="", study=study, overlay="", params={}, nodes=1, topics=1, seed=0, digest="",
         wall_seconds=0, events=0, complete=True, metrics=dict(metrics), snapshots=[],
         degree_histogram={}, states={}, fingerprint="", version="", course=course,
-        delay_histogram=delays,
     )  # fmt: skip
 
 
-CALM = {"delay_ms_p50": 100, "delay_ms_p95": 400, "stretch_p50": 2.5}
 IDEAL = {
     "delay_ms_p50": 100.0, "delay_ms_p95": 400.0, "stretch_p50": 2.5, "path_stretch_p50": 1.15,
     "path_stretch_p95": 1.25, "covered": 0.91, "overlapping": 0.85, "overlap_ratio": 1.3,
-    "covered_many": 0.95, "requests": {"0": 9.0, "1": 4.0, "2": 2.0, "3": 1.0},
+    "delay_ms_max": 45_000.0, "delay_prompt": 0.85, "covered_many": 0.95,
+    "requests": {"0": 9.0, "1": 4.0, "2": 2.0, "3": 1.0},
     "at_height": {"0": 1, "1": 5, "2": 25, "3": 99},
 }  # fmt: skip
+METRICS = {
+    "hit_ratio": 1.0, "delay_ms_max": 40_000, "delay_ms_p50": 100.0, "covered": 0.95, "users": 300,
+    "relays_per_event": 0.0, "load_correlation": 0.9, "load_per_second_p50": 1.5,
+    "load_per_second_each": 0.2,
+}  # fmt: skip
+METRICS_OF = {
+    "crowd scribe": {"relays_per_event": 4.0, "delay_ms_p50": 90.0},
+    "friends scribe": {"load_correlation": 0.1},
+}
 SERIES: dict[str, dict[str, Any]] = {
     "friends interest": {"overlapping": 0.4},
     "friends four": {"covered_many": 0.73},
@@ -59,11 +67,11 @@ def verdicts(claim: str, series: str = "", minute: int = -1, **changed: Any) -> 
         course = []
         for at in range(10, 81, 10):
             there = here if minute in (-1, at) else {}
-            course.append({"time_ms": at * 60_000, **IDEAL, **SERIES.get(label, {}), **there})
-        churn = {"delay_ms_p50": 264.0} if label == "churn" else {"delay_ms_p50": 100.0}
-        metrics = {"hit_ratio": 1.0, "delay_ms_max": 40_000} | churn | here
-        delays = here.get("delays", {200: 90, 2000: 9, 45_000: 1})
-        stored.append(Stored("one", result(one.study, course, metrics, delays)))
+            churn = {"delay_ms_p50": 264.0} if label == "churn" and at > 40 else {}
+            known = IDEAL | SERIES.get(label, {}) | churn
+            course.append({"time_ms": at * 60_000, **known, **there})
+        metrics = METRICS | METRICS_OF.get(label, {}) | here
+        stored.append(Stored("one", result(one.study, course, metrics)))
     return judge(RAPPEL, [claim], "quick", stored).ledger.verdicts
 
 
@@ -83,10 +91,12 @@ def test_the_papers_own_numbers_reproduce(claim: str) -> None:
         ("R3", "tree", 50, {"delay_ms_p95": 9000.0}, 0),  # which is what the crash does
         ("R3", "tree", 60, {"delay_ms_p95": 801.0}, 1),  # but not for long
         ("R3", "tree", 80, {"delay_ms_p95": 801.0}, 1),  # after the return
-        ("R4", "churn", -1, {"delay_ms_p50": 500.0}, 1),
-        ("R4", "churn", -1, {"delays": {200: 69, 2000: 31, 45_000: 1}}, 1),
-        ("R4", "churn", -1, {"delays": {200: 99, 95_000: 1}}, 1),
-        ("R4", "churn", -1, {"delays": {200: 100}}, 1),
+        ("R4", "churn", -1, {"delay_ms_p50": 264.0}, 1),  # before churn as well
+        ("R4", "churn", 70, {"delay_ms_p50": 600.0}, 0),  # for a short time
+        ("R4", "churn", 40, {"delay_prompt": 0.1}, 0),  # before churn
+        ("R4", "churn", -1, {"delay_prompt": 0.69}, 1),
+        ("R4", "churn", 50, {"delay_ms_max": 95_000.0}, 1),
+        ("R4", "churn", -1, {"delay_ms_max": 20_000.0}, 1),
         ("R5", "friends both", 80, {"covered": 0.85}, 1),
         ("R5", "friends both", 80, {"covered": 0.97}, 1),
         ("R5", "friends both", 70, {"covered": 0.5}, 0),
@@ -94,8 +104,17 @@ def test_the_papers_own_numbers_reproduce(claim: str) -> None:
         ("R6", "friends interest", 80, {"overlapping": 0.85}, 1),
         ("R7", "friends four", 80, {"covered_many": 0.84}, 1),
         ("R7", "friends four", 80, {"covered_many": 0.62}, 1),
+        ("R8", "crowd rappel", -1, {"relays_per_event": 0.01}, 1),
+        ("R8", "friends both", -1, {"relays_per_event": 0.01}, 1),
+        ("R8", "crowd scribe", -1, {"relays_per_event": 0.0}, 1),
+        ("R8", "crowd scribe", -1, {"delay_ms_p50": 110.0}, 1),
+        ("R8", "friends scribe", -1, {"load_correlation": 0.95}, 1),
         ("R9", "still", -1, {"requests": {"0": 1.0, "1": 2.0, "2": 4.0, "3": 8.0}}, 2),
         ("R9", "still", -1, {"requests": {"0": 9.0, "1": 9.0, "2": 2.0, "3": 1.0}}, 2),
+        ("R10", "churn", -1, {"load_per_second_p50": 4.1}, 1),
+        ("R10", "friends both", -1, {"load_per_second_p50": 4.1}, 1),
+        ("R10", "friends both", -1, {"load_per_second_each": 0.07}, 1),
+        ("R10", "friends both", -1, {"load_per_second_each": 0.9}, 1),
         ("R13", "tree", -1, {"hit_ratio": 0.99999}, 1),
     ],
 )
@@ -112,7 +131,7 @@ def test_requests_that_double_with_the_subscribers_are_told() -> None:
         times = 1.0 if one.study.x == 250 else 2.1
         requests = {height: times * n for height, n in IDEAL["requests"].items()}  # type: ignore[attr-defined]
         course = [{"time_ms": 600_000, **IDEAL, "requests": requests}]
-        stored.append(Stored("one", result(one.study, course, {}, {})))
+        stored.append(Stored("one", result(one.study, course, {})))
     found = judge(RAPPEL, ["R9"], "quick", stored).ledger.verdicts
     assert [v.reproduced for v in found] == [True, True, False]
 
@@ -185,7 +204,41 @@ def test_a_figure_over_time_is_drawn_in_minutes() -> None:
                     over_time=True)  # fmt: skip
     course = [{"time_ms": at * 600_000, "covered": at / 10} for at in range(3)]
     (job,) = RAPPEL.jobs(["R5"], "quick", [0])
-    series = gather([result(job[0].study, course, {}, {})])
+    series = gather([result(job[0].study, course, {})])
     assert series["friends both"].over_time("covered") == {0.0: [0.0], 10.0: [0.1], 20.0: [0.2]}
     assert series["friends both"].over_time("overlapping") == {}
     assert "minutes" in draw(figure, ["friends both"], series)
+
+
+@pytest.mark.parametrize(
+    ("others", "friends", "share"),
+    [
+        (["abc", "de", "f"], 1, 0.5),
+        (["abc", "de", "f"], 2, 5 / 6),
+        (["abc", "de", "f"], 3, 1.0),
+        (["abc", "abd", "ef"], 2, 5 / 6),  # what is covered already does not count again
+        (["xyz"], 3, 0.0),
+    ],
+)
+def test_best_friends_are_chosen_greedily(others: list[str], friends: int, share: float) -> None:
+    of_feed: dict[str, list[int]] = {}
+    for user, feeds in enumerate(["abcdef", *others]):
+        for feed in feeds:
+            of_feed.setdefault(feed, []).append(user)
+    assert best_cover(0, "abcdef", of_feed, friends) == pytest.approx(share)
+
+
+def test_locality_is_of_users_of_enough_feeds(tmp_path: Path) -> None:
+    table = tmp_path / "feeds.csv"
+    users = {"one": "abc", "two": "abx", "three": "cyz", "few": "ab"}
+    rows = [f"{user},{feed}" for user, feeds in users.items() for feed in feeds]
+    table.write_text("\n".join(["node,topic", *rows, ""]))
+    scenario = Scenario(
+        overlay="interest-locality",
+        params={"feeds_min": 3, "friends": 2},
+        workload=WorkloadSpec(file=str(table)),
+    )
+    found = run_scenario(scenario, 1).result.metrics
+    assert (found["users"], found["users_in_trace"]) == (3, 3)
+    assert found["covered"] == pytest.approx(1 / 3), "x, y and z are wanted by one user each"
+    assert found["coverage_mean"] == pytest.approx((1 + 2 / 3 + 1 / 3) / 3)

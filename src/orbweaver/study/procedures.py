@@ -35,6 +35,7 @@ class Procedure:
 
 
 PROCEDURES = {
+    "interest-locality": "orbweaver.study.rappel.locality:LOCALITY",
     "omen-backups": "orbweaver.study.omen.population:BACKUPS",
     "omen-repairs": "orbweaver.study.omen.repairs:REPAIRS",
     "lowoda-inc": "orbweaver.study.omen.replay:INCREMENTAL",

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from orbweaver.study.paper import Experiment
-from orbweaver.study.rappel.scales import LATENCIES, SESSIONS, Scale
+from orbweaver.study.rappel.scales import ALL_GROUPS, LATENCIES, SESSIONS, Scale
 from orbweaver.workload.scenario import (
     ChurnSpec,
     LatencySpec,
@@ -41,11 +41,12 @@ def scenario(
     minutes: int,
     workload: WorkloadSpec,
     churn: ChurnSpec = CALM,
+    overlay: str = "rappel",
     **params: Any,
 ) -> Scenario:
     """One update a minute on a feed drawn at random, up to a minute before the end."""
     return Scenario(
-        overlay="rappel",
+        overlay=overlay,
         study=StudySpec(series=label, x=x),
         params=params,
         workload=workload,
@@ -81,15 +82,16 @@ def tree(scale: Scale, traces: Path) -> list[Scenario]:
 
 
 def still(scale: Scale, traces: Path) -> list[Scenario]:
-    """6.2.3 and 6.5: one feed, without churn."""
+    """6.5: one feed, without churn."""
     return [
         scenario(traces, "still", size, scale.still_min, one_feed(size + 1)) for size in scale.sizes
     ]
 
 
 def churn(scale: Scale, traces: Path) -> list[Scenario]:
-    """6.2.3 and 6.5: one feed, with continuous churn."""
-    spec = scale.churn
+    """6.2.3 and 6.5: one feed, first without churn and then with continuous churn, so that both
+    have the same publisher."""
+    spec = replace(scale.churn, start_ms=scale.calm_min * MINUTE_MS)
     if spec.model == "file":
         spec = replace(spec, file=str(SESSIONS.folder(traces)))
     workload = one_feed(scale.peers)
@@ -106,6 +108,39 @@ def friends(label: str, **params: Any) -> Experiment:
     ]  # fmt: skip
 
 
+def crowd(overlay: str, **params: Any) -> Experiment:
+    """6.4: a feed whose subscribers are all nodes, or a tenth of them. The others subscribe to one
+    of nine further feeds."""
+
+    def made(scale: Scale, traces: Path, topics: int) -> Scenario:
+        nodes = topics * scale.compared
+        workload = WorkloadSpec(
+            nodes=nodes, topics=topics, subscriptions_per_node="1", popularity="uniform"
+        )
+        label = f"crowd {overlay}"
+        return scenario(
+            traces, label, nodes, scale.compared_min, workload, overlay=overlay, **params
+        )
+
+    return lambda scale, traces: [made(scale, traces, topics) for topics in (1, 10)]
+
+
+def locality(scale: Scale, traces: Path) -> list[Scenario]:
+    """Section 1: the best friends of users of the whole trace."""
+    return [
+        Scenario(
+            overlay="interest-locality",
+            study=StudySpec(series="locality", x=friends),
+            params={"friends": friends, "users": scale.users},
+            workload=WorkloadSpec(file=str(ALL_GROUPS.folder(traces))),
+        )
+        for friends in (2, 4, 6)
+    ]
+
+
+SCRIBE = {"overlay": "scribe", "root": "publisher"}
+"""As in the paper's comparison, the root of a tree is the publisher of its feed."""
+
 EXPERIMENTS: dict[str, Experiment] = {
     "tree": tree,
     "still": still,
@@ -113,4 +148,8 @@ EXPERIMENTS: dict[str, Experiment] = {
     "friends both": friends("both"),
     "friends interest": friends("interest", proximity=False),
     "friends four": friends("four", friends=4),
+    "friends scribe": friends("scribe", **SCRIBE),
+    "crowd rappel": crowd("rappel"),
+    "crowd scribe": crowd(**SCRIBE),
+    "locality": locality,
 }

@@ -10,6 +10,8 @@ from orbweaver.workload.scenario import ChurnSpec
 LATENCIES = Trace("latencies", "latency/planetlab490_rtt_t01.txt.gz", "latency-matrix")
 SESSIONS = Trace("sessions", "churn/p2p_livestream_sessions_2020_06_01.csv.gz", "sessions")
 GROUPS = "subscriptions/youtube_groupmemberships.txt.gz"
+ALL_GROUPS = Trace("youtube_groupmemberships-whole", GROUPS, "pairs")
+"""The whole trace, under the name of the tables that samples are cut from: it is read once."""
 HOUR_MS = 3_600_000
 
 
@@ -25,13 +27,15 @@ class Scale:
     tree_min: int
     """Length of R3's run, in minutes."""
     sizes: tuple[int, int]
-    """Subscribers of one feed without churn: for R9, and the first beside R4."""
+    """Subscribers of one feed without churn (R9)."""
     still_min: int
     """Length of the runs without churn, in minutes."""
     peers: int
     """Nodes of the runs with churn, not all of which are up at a time."""
     churn: ChurnSpec
     """Without its file, where it has one."""
+    calm_min: int
+    """When churn begins, in minutes."""
     churn_min: int
     """Length of the runs with churn, in minutes."""
     sampled: int
@@ -40,6 +44,12 @@ class Scale:
     """Feeds in the sample of subscriptions."""
     friends_min: int
     """Length of the runs on the sample, in minutes."""
+    compared: int
+    """Subscribers of a feed where Rappel is set beside Scribe."""
+    compared_min: int
+    """Length of these runs, in minutes."""
+    users: int
+    """Users whose best friends are sought (R1)."""
 
     @property
     def groups(self) -> Trace:
@@ -64,20 +74,24 @@ def sessions(skip_h: float, speed: float) -> ChurnSpec:
 
 SCALES = {
     "quick": Scale(
-        name="the paper's 250 subscribers for a third of the time; 500 in place of 10,000, and 400 "
+        name="the paper's 250 subscribers for a third of the time; 500 in place of 10,000, and 254 "
         "in place of 5582 for what friends cover",
         subscribers=250,
         outage_min=40,
         return_min=60,
         tree_min=80,
         sizes=(250, 500),
-        still_min=60,
+        still_min=40,
         peers=400,
         churn=sessions(16, 0.3),
-        churn_min=60,
+        calm_min=40,
+        churn_min=80,
         sampled=400,
         feeds=40,
-        friends_min=60,
+        friends_min=50,
+        compared=40,
+        compared_min=50,
+        users=300,
     ),
     "middle": Scale(
         name="the paper's 250 subscribers and its times; 1000 and 2000 in place of 5000 and "
@@ -90,10 +104,14 @@ SCALES = {
         still_min=120,
         peers=1500,
         churn=sessions(20, 0.2),
-        churn_min=120,
+        calm_min=60,
+        churn_min=180,
         sampled=0,
         feeds=100,
         friends_min=240,
+        compared=200,
+        compared_min=60,
+        users=1000,
     ),
     "full": Scale(
         name="the paper's own, but for the number of users in the trace of subscriptions",
@@ -103,16 +121,26 @@ SCALES = {
         tree_min=240,
         sizes=(5000, 10_000),
         still_min=240,
-        peers=10_000,
-        # The trace of sessions has 805 peers at its peak. Half of these are up at a time.
-        churn=ChurnSpec(model="exponential", on_ms=10_000_000, off_ms=10_000_000, down="crash"),
-        churn_min=240,
+        peers=5300,
+        # The trace of sessions has 805 peers at its peak. Of these nodes 5000 are up at a time, and
+        # 30 come and go in a minute.
+        churn=ChurnSpec(model="exponential", on_ms=10_000_000, off_ms=600_000, down="crash"),
+        calm_min=60,
+        churn_min=280,
         sampled=0,
         feeds=100,
         friends_min=480,
+        compared=500,
+        compared_min=60,
+        users=1000,
     ),
 }
 TRACES = {
-    name: (LATENCIES, *([SESSIONS] if scale.churn.model == "file" else []), scale.groups)
+    name: (
+        LATENCIES,
+        ALL_GROUPS,
+        *([SESSIONS] if scale.churn.model == "file" else []),
+        scale.groups,
+    )
     for name, scale in SCALES.items()
 }
