@@ -23,6 +23,17 @@ QUICK = {
         "in the paper, rather than every five, help little: 92.9 rather than 91.3 % with one seed, "
         "in a trial."
     ),
+    "V6": (
+        "With an exponent of 3, five of six events are on one topic, and an overhead says hardly "
+        "more than whether this topic has relays: random is 0.130 ± 0.113 there, so the gap may "
+        "close or open. Why high rises is not clear; at the middle scale, whose groups are larger, "
+        "it does not."
+    ),
+    "V7": (
+        "The sample has 500 users, so even a table of 15 holds most of those that share something "
+        "with a node: Vitis needs few relays, and OPT covers everything. The claim is one on a "
+        "sample of 10,000."
+    ),
 }
 
 MIDDLE = {
