@@ -6,20 +6,24 @@ from collections.abc import Iterable
 
 from orbweaver.study.run import Result
 
-ORACLES = {"full": "of all nodes", "partial": "of a random share of the nodes"}
-"""Setting of `membership` -> which nodes the oracle tells each node of."""
+ORACLES = {
+    ("medians", "exact"): "of the medians of all places on the ring",
+    ("membership", "full"): "of all nodes",
+    ("membership", "partial"): "of a random share of the nodes",
+}
+"""Parameter and its value -> what the oracle tells each node of."""
 
 
 def told_oracle(results: Iterable[Result]) -> str:
     """Name the overlays that an oracle told of other nodes, or return an empty text."""
-    found: dict[str, dict[str, None]] = {}
+    found: dict[tuple[str, str], dict[str, None]] = {}
     for result in results:
-        membership = result.params.get("membership")
-        if membership in ORACLES:
-            found.setdefault(membership, {})[result.overlay] = None
+        for name, value in ORACLES:
+            if result.params.get(name) == value:
+                found.setdefault((name, value), {})[result.overlay] = None
     told = [
-        f"{', '.join(sorted(overlays))}: {ORACLES[membership]} (membership={membership})"
-        for membership, overlays in sorted(found.items())
+        f"{', '.join(sorted(overlays))}: {ORACLES[name, value]} ({name}={value})"
+        for (name, value), overlays in sorted(found.items())
     ]
     if not told:
         return ""

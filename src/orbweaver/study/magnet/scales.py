@@ -38,7 +38,7 @@ class Scale:
     events: int
     """Events where topics have different rates; with uniform rates there is one on each topic."""
     warmup_ms: int
-    """Until places and fingers have settled, and then the trees, some 15 s later."""
+    """Until places and fingers have settled, and then the trees, some 20 s later."""
     sampled: int
     """Nodes of each real trace, at most; 0 keeps all subscribers of the topics."""
     trace_topics: dict[str, int]
@@ -84,7 +84,7 @@ SCALES = {
         sizes=(50, 100, 200),
         fingers=(3, 7, 14),
         events=400,
-        warmup_ms=40_000,
+        warmup_ms=50_000,
         sampled=200,
         trace_topics={"wiki": 60, "youtube": 60, "github": 60, "citeulike": 60},
     ),
@@ -106,7 +106,7 @@ SCALES = {
         sizes=(250, 500, 1000),
         fingers=(3, 7, 14),
         events=2000,
-        warmup_ms=55_000,
+        warmup_ms=60_000,
         sampled=1000,
         trace_topics={"wiki": 300, "youtube": 300, "github": 300, "citeulike": 300},
     ),
@@ -128,7 +128,7 @@ SCALES = {
         sizes=(2500, 5000, 10_000),
         fingers=(3, 7, 14),
         events=5000,
-        warmup_ms=70_000,
+        warmup_ms=80_000,
         sampled=0,
         trace_topics={"wiki": 1000, "youtube": 3000, "github": 3000, "citeulike": 3000},
     ),
