@@ -310,6 +310,17 @@ class Deaf(SpiderCast):
     @classmethod
     def degree_bound(cls, params, interest):
         return 1
+
+class Slipping(SpiderCast):
+    name = "slipping"
+
+    @classmethod
+    def claims(cls, params):
+        kept = {"noiseless": True, "topic_connected": True, "total_delivery": True}
+        return Claims(**kept, always_zero=("slips",))
+
+    def status(self):
+        return {"slips": int(self.context.me == 3)}
 """
 
 
@@ -319,6 +330,7 @@ class Deaf(SpiderCast):
         ("Loud", "", ["noiseless: uninterested nodes received ", "topic-connected: "]),
         ("Deaf", "", ["degree bound (", "total delivery: the hit ratio is 0."]),
         ("Deaf", "--loss 0.01", ["degree bound ("]),
+        ("Slipping", "", ["slips is always 0: it is 1 at 1 nodes at "]),
         ("SpiderCast", "--loss 0.5 --churn exponential:5:5", []),
     ],
 )

@@ -15,6 +15,7 @@ from orbweaver.overlays.catalog import find
 from orbweaver.testing import CASES, run_case
 
 DEAF = """
+from dataclasses import replace
 from clique import Clique
 from orbweaver.core.messages import Carrier
 
@@ -40,6 +41,16 @@ class Greedy(Clique):
     @classmethod
     def degree_bound(cls, params, interest):
         return 2
+
+class Slipping(Clique):
+    name = "slipping"
+
+    @classmethod
+    def claims(cls, params):
+        return replace(super().claims(params), always_zero=("slips",))
+
+    def status(self):
+        return {"slips": int(self.context.me == 3)}
 """
 BY_NAME = {case.__name__: case for case in CASES}
 
@@ -64,6 +75,7 @@ def overlays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "Greedy", "nothing_is_invented_nor_misdelivered", AssertionError,
             r"node \d+ has \d+ links where its degree bound is 2: ",
         ),
+        ("Slipping", "links_have_two_ends", AssertionError, "slips of node 3 is 1 instead of 0"),
     ],
 )  # fmt: skip
 def test_a_failure_names_node_event_and_seed_and_can_be_replayed(

@@ -134,6 +134,8 @@ class Claims:
     """Every subscriber gets every event, once the overlay has formed."""
     degree_bound: str = "none"
     """The bound on a node's links, in words, or "none"."""
+    always_zero: tuple[str, ...] = ()
+    """Entries of `status` that are 0 at every node at all times: counts of what must not be."""
 
 
 Handler = Callable[[Any, NodeId, Any], object]

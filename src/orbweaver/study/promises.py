@@ -13,8 +13,9 @@ from orbweaver.workload.scenario import Scenario
 def broken_claims(run: Run) -> list[str]:
     """Return each claim of the overlay that the run did not keep, with what it did instead.
 
-    The bound of the degree holds always. The others are for an overlay that has formed, so
-    that they are judged only where nothing disturbed it and the run was not cut short.
+    The bound of the degree and the counts that are always zero hold at all times. The others are
+    for an overlay that has formed, so that they are judged only where nothing disturbed it and the
+    run was not cut short.
     """
     overlay, look = find(run.scenario.overlay), run.looks[-1]
     params = build_params(run.scenario, overlay)
@@ -29,6 +30,10 @@ def broken_claims(run: Run) -> list[str]:
                 f"degree bound ({claims.degree_bound}): node {node} has {links} links at "
                 f"{look.time_ms} ms where {bound} are allowed"
             )
+            break
+    for time_ms, name, value, nodes in run.outcome.records["states"].rows():
+        if name in claims.always_zero and value:
+            broken.append(f"{name} is always 0: it is {value} at {nodes:,} nodes at {time_ms} ms")
             break
     if not _undisturbed(run.scenario) or not run.result.complete:
         return broken

@@ -87,6 +87,7 @@ def run_case(
             if claim and not getattr(claims, claim):
                 pytest.skip(f"{overlay.name} does not promise {claim.replace('_', ' ')}")
             case(cluster)
+            check_counts(cluster)
     except Exception as error:
         error.add_note(
             f"case {case.__name__} of {overlay.name} on host {host}, seed {seed}; replay:\n"
@@ -126,7 +127,9 @@ def started(cluster: Cluster) -> dict[int, list[str]]:
     wanted = {node: list(dict.fromkeys(topics)) for node, topics in interests().items()}
     for node, topics in wanted.items():
         cluster.join(node, topics)
-    cluster.run(SETTLE_S)
+    for _ in range(round(SETTLE_S)):
+        cluster.run(1.0)
+        check_counts(cluster)
     return wanted
 
 
@@ -142,6 +145,7 @@ def publish_round(cluster: Cluster, wanted: dict[int, list[str]], mark: str) -> 
     for node, topics in wanted.items():
         events.append(cluster.publish(node, topics[0], f"{mark} of {node}".encode()))
         cluster.run(0.05)
+        check_counts(cluster)
     return events
 
 
@@ -184,6 +188,15 @@ def check_promises(cluster: Cluster) -> None:
         assert bound is None or len(links) <= bound, (
             f"node {node} has {len(links)} links where its degree bound is {bound}: {links}"
         )
+
+
+def check_counts(cluster: Cluster) -> None:
+    """Check that what the overlay promises to be zero at all times is zero now."""
+    promised = cluster.overlay.claims(cluster.params).always_zero
+    for node in cluster.up() if promised else ():
+        status = cluster.status(node)
+        for name in promised:
+            assert status[name] == 0, f"{name} of node {node} is {status[name]} instead of 0"
 
 
 @case("total_delivery")

@@ -15,7 +15,7 @@ from orbweaver.records import Recorder
 from orbweaver.sim.faults import Faults
 from orbweaver.sim.world import World
 from orbweaver.testing.net_cluster import NetCluster
-from orbweaver.testing.pump import Pump
+from orbweaver.testing.pump import PUBLISHERS, Pump
 from orbweaver.workload.scenario import FaultSpec
 
 SIZE = 64
@@ -51,6 +51,10 @@ class Cluster(Protocol):
         ...
 
     def links(self, node: int) -> list[NodeId]: ...
+    def status(self, node: int) -> dict[str, int]:
+        """What the overlay of a node that is up tells of itself."""
+        ...
+
     def close(self) -> None:
         """End the case."""
         ...
@@ -78,6 +82,7 @@ class SimCluster:
             contacts=3,
             contact_chance=self._chance,
             faults=self._faults,
+            publisher_of=PUBLISHERS.get,
         )
 
     def join(self, node: int, topics: Collection[Topic]) -> None:
@@ -118,6 +123,11 @@ class SimCluster:
     def links(self, node: int) -> list[NodeId]:
         overlay = self._world.nodes[node].overlay
         return sorted(overlay.links()) if overlay is not None else []
+
+    def status(self, node: int) -> dict[str, int]:
+        overlay = self._world.nodes[node].overlay
+        assert overlay is not None, f"node {node} is down"
+        return overlay.status()
 
     def close(self) -> None:
         pass

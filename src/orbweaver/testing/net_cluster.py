@@ -131,6 +131,9 @@ class NetCluster:
         )
         return sorted(self._numbers[peer] for peer in links)
 
+    def status(self, node: int) -> dict[str, int]:
+        return self._lives[node].node.host.overlay.status()
+
     # -- inside
 
     def _do(self, work: Coroutine[Any, Any, Result] | asyncio.Future[Result]) -> Result:

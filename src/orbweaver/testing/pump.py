@@ -17,6 +17,8 @@ from orbweaver.core.seeds import generator, sample
 from orbweaver.core.topics import TopicTable
 
 STEP_MS = 5
+PUBLISHERS = {"weather": NodeId(2)}
+"""Feed -> its publisher, as far as overlays are told. Of the other feeds they know none."""
 
 
 class PumpNode:
@@ -31,7 +33,7 @@ class PumpNode:
         self.interest: dict[Topic, None] = {}
         self.linked: dict[NodeId, None] = {}
         kept = pump.kept.get(me, b"")
-        context = Context(me, self, rng, self.topics, kept=kept)
+        context = Context(me, self, rng, self.topics, publisher_of=PUBLISHERS.get, kept=kept)
         self.overlay = pump.overlay(context, pump.params)
 
     def now(self) -> int:
@@ -143,6 +145,9 @@ class Pump:
         links = sorted(made.overlay.links())
         assert links == sorted(made.linked), f"links() of {node} differ from what it reported"
         return links
+
+    def status(self, node: int) -> dict[str, int]:
+        return self._nodes[NodeId(node)].overlay.status()
 
     def close(self) -> None:
         pass

@@ -163,6 +163,19 @@ def test_a_parent_that_changes_the_publisher_is_left() -> None:
     assert (ROOT, LeaveParent("news")) in outbox.take()
 
 
+def test_a_parent_that_comes_to_be_farther_from_the_publisher_is_left_at_once() -> None:
+    node, outbox = joined()
+    tree = node.trees["news"]
+    tree.parent, tree.ancestors = PEER, (PEER, ROOT)
+    node.receive(PEER, Lineage(Descent("news", ROOT, place(0.0), place(0.5), (PEER, ROOT))))
+    far = Descent("news", ROOT, node.friends.own.place, place(900.0), (PEER, ROOT))
+    node.receive(PEER, Lineage(far))
+    assert tree.parent is None
+    assert (PEER, LeaveParent("news")) in outbox.take()
+    assert node.status()["misplaced"] == 0
+    assert tree.seeking == ROOT
+
+
 def test_a_loop_in_the_ancestors_ends_the_edge() -> None:
     node, _ = joined()
     node.trees["news"].parent = PEER

@@ -91,6 +91,7 @@ class Rappel(Overlay):
             topic_connected=True,
             total_delivery=True,
             degree_bound="3 alpha, and a parent and at most 2 beta + 2 children for each feed",
+            always_zero=("misplaced",),
         )
 
     @classmethod
@@ -339,6 +340,7 @@ class Rappel(Overlay):
             "candidates": len(self.friends.candidates),
             "parents": sum(tree.parent is not None for tree in trees),
             "children": sum(len(tree.children) for tree in trees),
+            "misplaced": sum(self.parents.misplaced(tree) for tree in trees),
             "height_max": max((len(tree.ancestors) for tree in trees), default=0),
             "feeds_covered": sum(bool(self.friends.covering(topic)) for topic in self.trees),
         }

@@ -249,11 +249,19 @@ class Parents:
             self._context.outbox.send(sender, LeaveParent(tree.topic))
             self.orphaned(tree)
             return
-        if not tree.descend(line):
-            return
-        self._flush(tree)
-        if not tree.holds_invariant(self._friends.own.place):
+        changed = tree.descend(line)
+        if changed:
+            self._flush(tree)
+        if self.misplaced(tree):  # the publisher has other coordinates than before
+            self._context.outbox.send(sender, LeaveParent(tree.topic))
+            self.orphaned(tree)
+        elif changed and not tree.holds_invariant(self._friends.own.place):
             self.seek(tree, [line.root])
+
+    def misplaced(self, tree: FeedTree) -> bool:
+        """Return whether the parent is farther from the publisher than this node: an edge that
+        may not be (section 4.2). Without a named publisher it may be while parts merge."""
+        return not (self.unnamed(tree) or tree.holds_invariant(self._friends.own.place))
 
     def _check_line(self, sender: NodeId, line: Descent) -> None:
         check_place(line.place, self._params.dimensions)

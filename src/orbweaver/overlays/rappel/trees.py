@@ -120,12 +120,13 @@ class FeedTree:
         return self.distance(self.parent_place, self.parent) < self.distance(mine, self._me)
 
     def descend(self, descent: Descent) -> bool:
-        """Take what the parent says of itself. Return whether the ancestors have changed."""
-        before = (self.root, self.ancestors)
+        """Take what the parent says of itself. Return whether children need to know: the ancestors
+        or the coordinates of the publisher have changed."""
+        before = (self.root, self.root_place, self.ancestors)
         self.root, self.root_place = descent.root, descent.root_place
         self.parent_place = descent.place
         self.ancestors = descent.ancestors
-        return before != (self.root, self.ancestors)
+        return before != (self.root, self.root_place, self.ancestors)
 
     def descent(self, mine: Coordinates) -> Descent | None:
         """Return what children are told, or None while there is no tree above this node."""
