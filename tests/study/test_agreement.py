@@ -6,9 +6,13 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import msgspec
 import pytest
 
+from orbweaver.core.ids import NodeId
+from orbweaver.gossip.vivaldi import Vivaldi
 from orbweaver.overlays.catalog import find
 from orbweaver.records import Records
 from orbweaver.records.gather import Gathered
@@ -83,8 +87,8 @@ def test_no_message_is_faster_than_its_delay(live: tuple[Records, Gathered]) -> 
 
 
 def test_they_agree(play: Play, live: tuple[Records, Gathered]) -> None:
-    simulations = [figures(simulated(play, s), play.warmup_ms, play.end_ms) for s in SEEDS]
-    deployed = [figures(live[0], play.warmup_ms, play.end_ms)]
+    simulations = [figures(simulated(play, s), play) for s in SEEDS]
+    deployed = [figures(live[0], play)]
     for found in compare(simulations, deployed):
         # Twelve nodes and one run: the mean of three has less of a spread.
         assert abs(found.difference) <= 2 * found.band, found
@@ -120,8 +124,48 @@ def test_the_spread_of_the_simulator_widens_the_band() -> None:
     assert not Comparison(figure, [8.0, 10.0, 12.0], [14.1]).agree
 
 
+def test_the_spread_does_not_widen_the_band_of_a_claim() -> None:
+    figure = ComparedFigure("claim", 2, 0.20, 0.0, "", widened=False)
+    simulated = [5.0, 10.0, 15.0]
+    assert Comparison(figure, simulated, [11.9]).agree
+    assert not Comparison(figure, simulated, [12.1]).agree
+
+
+def test_stretch_is_over_the_direct_way(play: Play) -> None:
+    """Each link takes 30 ms, and so does the way from the publisher."""
+    *_, latency, stretch = figures(simulated(play, 1), play)
+    assert stretch == latency / 30 > 1
+
+
+def test_round_trips_have_the_delays_both_ways(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rappel makes coordinates of them: without the delays all nodes would be at one place."""
+    found: list[float] = []
+    update = Vivaldi.update
+
+    def noting(vivaldi: Vivaldi, peer: NodeId, round_trip_ms: float, *others: Any) -> Any:
+        found.append(round_trip_ms)
+        return update(vivaldi, peer, round_trip_ms, *others)
+
+    monkeypatch.setattr(Vivaldi, "update", noting)
+    brief = msgspec.structs.replace(SCENARIO, run=RunSpec(warmup_ms=5000, drain_ms=1000))
+    play = make_play(msgspec.structs.replace(brief, publish=PublishSpec(per_topic=0)),
+                     find("rappel"), {})  # fmt: skip
+    found.clear()  # of the simulation that drew what is around the nodes
+    loop = PacedLoop()
+    try:
+        run = Deployed(play, tmp_path, clock_ms=lambda: round(1000 * loop.time()))
+        loop.run_until_complete(run.run())
+        loop.run_until_complete(loop.shutdown_default_executor())
+    finally:
+        loop.close()
+    assert len(found) > 100
+    assert min(found) >= 2 * 30
+
+
 def test_a_figure_for_each_value(live: tuple[Records, Gathered], play: Play) -> None:
-    values = figures(live[0], play.warmup_ms, play.end_ms)
+    values = figures(live[0], play)
     assert len(values) == len(FIGURES)
     assert all(value > 0 for value in values)
 
@@ -143,29 +187,49 @@ def study() -> ModuleType:
 def test_the_page_says_what_does_not_agree_and_why(
     study: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    simulations = [(8.0, 1.0, 2.0, 100.0, 20.0), (8.2, 1.0, 2.0, 100.0, 20.0)]
-    alike = study.Live((8.1, 1.0, 2.05, 108.0, 20.5), 0.4, 0)
-    slow = study.Live((8.1, 1.0, 2.05, 118.0, 20.5), 0.5, 7)
+    simulations = [
+        (8.0, 1.0, 2.0, 100.0, 20.0, 90.0, 1.5),
+        (8.2, 1.0, 2.0, 100.0, 20.0, 90.0, 1.5),
+    ]
+    alike = study.Live((8.1, 1.0, 2.05, 108.0, 20.5, 107.0, 1.6), 0.4, 0)
+    slow = study.Live((8.1, 1.0, 2.05, 118.0, 20.5, 107.0, 1.6), 0.5, 7)
     found = [
         study.Found("vitis", simulations, [alike, alike], [alike]),
         study.Found("opt", simulations, [slow, slow], [alike]),
     ]
     monkeypatch.setattr(study, "NOTES", {"opt, mean latency, ms": "Slow sockets."})
-    page = study.page(found, "a machine")
-    assert "9 of 10 figures agree; 10 do with the same nodes" in page
+    scenario = msgspec.structs.replace(
+        study.load_scenario(study.SCENARIO),
+        latency=LatencySpec(model="matrix", file="/data/sites.txt.gz"),
+    )
+    page = study.page(found, "a machine", study.SCENARIO, scenario)
+    assert "13 of 14 figures agree; 14 do with the same nodes" in page
     assert page.count("**do not agree**") == 1
     row = "| opt | mean latency, ms | 100.0 ±0.0 | 118.0 (118.0 to 118.0) | +18.0 % | 10.0 % |"
     assert f"{row} **do not agree** | +8.0 % |" in page
     assert "- **opt, mean latency, ms.** Slow sockets." in page
     assert "| opt | 0.5, 0.5 | 14 |" in page
+    assert "    python studies/agreement.py --latency sites.txt.gz\n" in page, (
+        "no path of a machine"
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("overlay", ["spidercast", "vitis", "rvr", "opt", "ring-per-topic"])
 def test_forty_nodes_agree(study: ModuleType, overlay: str) -> None:
-    """The study's scenario, on the clock that a busy machine cannot disturb."""
-    play = make_play(study.load_scenario(study.SCENARIO), find(overlay), study.OVERLAYS[overlay])
-    simulations = [figures(simulated(play, s), play.warmup_ms, play.end_ms) for s in study.SEEDS]
+    agree_on_a_still_clock(study, study.SCENARIO, overlay)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("overlay", ["magnet", "magnet-strawman", "omen", "rappel"])
+def test_few_nodes_agree(study: ModuleType, overlay: str) -> None:
+    agree_on_a_still_clock(study, study.SCENARIO.with_name("few.toml"), overlay)
+
+
+def agree_on_a_still_clock(study: ModuleType, scenario: Path, overlay: str) -> None:
+    """Play a scenario of the study on the clock that a busy machine cannot disturb."""
+    play = make_play(study.load_scenario(scenario), find(overlay), study.OVERLAYS[overlay])
+    simulations = [figures(simulated(play, s), play) for s in study.SEEDS]
     for found in compare(simulations, [study.paced(play).values]):
         # One run spreads more than the mean of several.
         assert abs(found.difference) <= 2 * found.band, found

@@ -1,8 +1,9 @@
 """Plays a scenario on real nodes: sockets of this machine, all nodes in this process.
 
-Delays are put between a node's gate, which has checked a message, and its overlay. Nodes get keys
-with ids in the order of the play's numbers, and take the same places on the ring as in the
-simulator, so that whatever depends on ids is the same too.
+Delays are put between a node's gate, which has checked a message, and its overlay, and are added
+to the round trips, which the host measures below the gate. Nodes get keys with ids in the order of
+the play's numbers, and take the same places on the ring as in the simulator, so that whatever
+depends on ids is the same too.
 """
 
 from __future__ import annotations
@@ -134,7 +135,17 @@ class Deployed:
                 waiting[number].append(message)
                 loop.call_at(due, arrive, due, sender)
 
+        measured = host.round_trip_ms
+
+        def round_trip_ms(peer: NodeId) -> float | None:
+            other, sockets_ms = self._number[peer], measured(peer)
+            if sockets_ms is None:
+                return None
+            delay_ms = self._play.delay_ms
+            return sockets_ms + delay_ms[number][other] + delay_ms[other][number]
+
         host.gate.inside = receive
+        host.round_trip_ms = round_trip_ms  # type: ignore[method-assign]
 
     @contextlib.contextmanager
     def _places(self) -> Iterator[None]:
