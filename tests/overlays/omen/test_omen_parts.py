@@ -256,6 +256,32 @@ def test_a_join_enlists_only_nodes_that_want_what_is_lacking() -> None:
         assert bool(made.finished()) == (not shadow), "done, if nobody can help"
 
 
+def test_a_longer_chain_is_probed_in_all_its_topics() -> None:
+    """9 leaves, and 8 next to it, which only falls silent. 3 and 4 are connected in all topics
+    by others. As a neighbour of 8, 4 has to start a probe too, and 3 one in another topic."""
+    outbox = FakeOutbox()
+    made = Coordinator(make_context(1, outbox, TABLE), OMenParams(), LocalViews(1, 1))
+    views = {9: LocalView(1), 8: LocalView(1)}
+    views[9].topics, views[9].neighbors, views[9].backups = 0b01, {3: 0b11, 8: 0b11}, {4: 0b11}
+    views[8].topics, views[8].neighbors = 0b11, {3: 0b11, 4: 0b11, 9: 0b01}
+    made.begin(ChurnEvent(9, 0, "leave"), views, ())
+    first = dict(made.step(()))
+    assert {n: one.starts.mask for n, one in first.items()} == {3: 0b01, 8: 0b01, 4: 0}
+    labels = (ProbeLabel("a", 3),)
+    for node in (3, 4):
+        made.on_report(node, ShadowReport(first[node].number, 3, (), labels))
+    outbox.clock.now += OMenParams().repair_ms
+    longer = dict(made.step(()))
+    assert {node: enlist.starts.mask for node, enlist in longer.items()} == {3: 0b10, 4: 0b11}
+    outbox.clock.now += OMenParams().quiet_ms
+    assert made.step(()) == [], "new reports are awaited"
+    for node in (3, 4):
+        told = (*labels, ProbeLabel("b", 3))
+        made.on_report(node, ShadowReport(longer[node].number, 3, (), told))
+    outbox.clock.now += OMenParams().quiet_ms
+    assert made.step(()) == [], "nothing is cut"
+
+
 def test_components_by_an_oracle_need_one() -> None:
     with pytest.raises(UsageError, match="set components=probe"):
         OMen(make_context(1, FakeOutbox(), TopicTable()), OMenParams(components="oracle"))

@@ -8,7 +8,6 @@ from orbweaver.core.bitplanes import bits_of
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import Context
-from orbweaver.core.topics import NOTHING
 from orbweaver.overlays.omen.churn import ChurnEvent, Shadow, shadow_of
 from orbweaver.overlays.omen.components import (
     joined_alike,
@@ -49,7 +48,8 @@ class Session:
         self.asked: dict[NodeId, None] = {}
         """Dead neighbours of which another node was asked for the local view."""
         self.shadow = Shadow((), 0, {}, {}, ())
-        self.enlisted: dict[NodeId, None] = {}
+        self.enlisted: dict[NodeId, int] = {}
+        """The nodes asked to report, and the masks of the topics that they were asked to probe."""
         self.reports: dict[NodeId, ShadowReport] = {}
         self.began = self.changed = 0
         """When the present round began, and when the last news came, in milliseconds."""
@@ -150,27 +150,34 @@ class Coordinator:
         return session
 
     def _survey(self, session: Session, gone: Collection[NodeId]) -> bool:
-        """Put the shadow set together anew. Return whether it has new members."""
+        """Put the shadow set together anew. Return whether anybody is to be enlisted for it."""
         if session.event.kind == "join":
             return False
         dead = {*gone, *session.silent}
         session.shadow = shadow_of(session.event.node, session.views, dead)
-        return any(node not in session.enlisted for node in session.shadow.interests())
+        return bool(self._to_enlist(session))
+
+    def _to_enlist(self, session: Session) -> dict[NodeId, int]:
+        """Return the shadow nodes that are not enlisted yet, and those that have more topics to
+        probe, because the chain has become longer; each with the mask of these topics."""
+        shadow = session.shadow
+        probes = session.event.kind == "leave" and self._params.components == "probe"
+        found: dict[NodeId, int] = {}
+        for node, mask in shadow.interests().items():
+            starts = mask & shadow.topics if probes and node in shadow.neighbors else 0
+            new = starts & ~session.enlisted.get(node, 0)
+            if new or node not in session.enlisted:
+                found[node] = new
+        return found
 
     def _enlist(self, session: Session) -> list[Given]:
-        """Enlist the shadow nodes that are not enlisted yet."""
         topics = self._context.topics
         ties = session.event.kind == "leave" and self._params.components in ("inside", "hop")
         given: list[Given] = []
-        for node, mask in session.shadow.interests().items():
-            if node in session.enlisted:
-                continue
-            session.enlisted[node] = None
-            starts = NOTHING
-            probes = session.event.kind == "leave" and self._params.components == "probe"
-            if probes and node in session.shadow.neighbors:
-                starts = topics.of_mask(mask & session.shadow.topics)
-            given.append((node, Enlist(session.number, ties, starts)))
+        for node, starts in self._to_enlist(session).items():
+            session.enlisted[node] = session.enlisted.get(node, 0) | starts
+            session.reports.pop(node, None)  # a new one is on its way
+            given.append((node, Enlist(session.number, ties, topics.of_mask(starts))))
         return given
 
     def _ask_about_dead(self, session: Session, gone: Collection[NodeId]) -> list[Given]:
