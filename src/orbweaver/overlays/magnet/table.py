@@ -93,6 +93,10 @@ class Table:
         self._asked: dict[NodeId, int] = {}
         """Stranger -> when it was asked last."""
         self._lost: dict[NodeId, Lost] = {}
+        self._table: dict[NodeId, None] = {}
+        """The routing table as it was chosen last."""
+        self._chosen_at = -1
+        """Number of changes of both rings when it was."""
         self._beats = 0
         self._quiet = [0, 0]
         """For each ring, cycles since its neighbours changed."""
@@ -205,7 +209,7 @@ class Table:
             self._link(about)
         else:
             return
-        self.choose()
+        self._follow_rings()
         peer = self.peers.get(node)
         if peer is not None and not peer.chosen and not peer.chooses:
             self._unlink(node)  # another one came first
@@ -230,19 +234,27 @@ class Table:
     def choose(self) -> None:
         """Make the table of the neighbours on both rings and the fingers. Drop the links that
         neither end needs."""
-        table = dict.fromkeys((*self.control.nodes, *self.skewed.nodes))
-        table.update(self.fingers)
-        table.update(self.control_fingers)
-        for node, peer in list(self.peers.items()):
-            chosen = node in table
-            if chosen and not peer.chosen:
-                peer.chosen = True
-                self._introduce(node, peer)
-            elif peer.chosen and not chosen:
+        self._chosen_at = self.control.changes + self.skewed.changes
+        before = self._table
+        table = self._table = dict.fromkeys((*self.control.nodes, *self.skewed.nodes))
+        table.update(dict.fromkeys(self.fingers))
+        table.update(dict.fromkeys(self.control_fingers))
+        for node in table:
+            if node not in before:
+                self.peers[node].chosen = True
+                self._introduce(node, self.peers[node])
+        for node in before:
+            if node not in table:
+                peer = self.peers[node]
                 peer.chosen = False
                 if not peer.chooses:
                     self._outbox.send(node, Unlink(leaving=False))
                     self._unlink(node)
+
+    def _follow_rings(self) -> None:
+        """Choose again if the neighbours on a ring have changed."""
+        if self.control.changes + self.skewed.changes != self._chosen_at:
+            self.choose()
 
     def moved(self, place: int) -> None:
         """This node has a new place on the skewed ring."""
@@ -262,9 +274,7 @@ class Table:
         for node, peer in list(self.peers.items()):
             if now - peer.heard_ms > self._silent_ms or self._owes_too_long(node, peer, now):
                 self.lost(node)
-        entries, ages = self._newscast.sample()
         for skewed in (False, True):
-            self.hear(skewed, entries, ages)
             self._stabilize(skewed)
         self._call_lost()
         if now - self._pinged_ms >= self._ping_ms:
@@ -303,6 +313,7 @@ class Table:
         # A ring that has not changed for a while is asked less often.
         if quiet > 8 and (quiet + self._me) % 4:
             return
+        self.hear(skewed, *self._newscast.sample())
         turn = ring.successors if (quiet + self._me) % 8 < 4 or quiet % 2 else ring.predecessors
         if turn or (turn := ring.nodes):
             self.ask(turn[0], skewed)
@@ -341,7 +352,7 @@ class Table:
                 return
             self._link(about)
             self.peers[sender].chooses = True
-            self.choose()
+            self._follow_rings()
             return
         peer.heard_ms = self._outbox.now()
         peer.chooses = message.chosen
@@ -350,8 +361,7 @@ class Table:
         if not peer.chosen and not peer.chooses:
             self._outbox.send(sender, Unlink(leaving=False))
             self._unlink(sender)
-        if about is not None:
-            self.choose()
+        self._follow_rings()
 
     def on_unlink(self, sender: NodeId, message: Unlink) -> None:
         peer = self.peers.get(sender)
@@ -382,6 +392,7 @@ class Table:
             self._outbox.send(node, Unlink(leaving=True))
             self._outbox.link_down(node)
         self.peers.clear()
+        self._table.clear()
 
     def _update(self, peer: Peer, about: RingDescriptor) -> None:
         before = peer.about
@@ -410,6 +421,7 @@ class Table:
 
     def _unlink(self, node: NodeId) -> None:
         del self.peers[node]
+        self._table.pop(node, None)
         self.fingers.pop(node, None)
         self.control_fingers.pop(node, None)
         self.control.drop(node)
