@@ -45,7 +45,7 @@ def sampled_fingers(places: list[int], rng: Random) -> list[list[int]]:
             reach = count - 1
             if medians.span < SPACE:
                 reach = (bisect_left(places, (here + medians.span) % SPACE) - me - 1) % count
-            for _ in range(5 if reach else 0):
+            for _ in range(5 - medians.sampled if reach else 0):
                 node = (me + 1 + int(rng.random() * reach)) % count
                 medians.take((places[node] - here) % SPACE, node)
             more = medians.close()
@@ -126,3 +126,13 @@ def test_a_liar_cannot_make_levels_without_end() -> None:
         if not medians.close():
             break
     assert levels <= LEVELS_MAX + 1
+
+
+def test_what_was_found_nearer_than_the_median_counts_for_the_next_level() -> None:
+    medians: Medians[str] = Medians()
+    for ahead, node in [(40, "d"), (10, "a"), (30, "c"), (20, "b"), (50, "e")]:
+        medians.take(ahead, node)
+    assert medians.close()
+    assert (medians.span, medians.partitions, medians.sampled) == (30, [["c", "d", "e"]], 2)
+    assert medians.close()
+    assert (medians.span, medians.partitions[1:], medians.sampled) == (20, [["b"]], 1)

@@ -153,3 +153,21 @@ def test_greedy_routing_is_clockwise_and_stops_before_the_place() -> None:
     ring = kept(110, 120, 90)
     hop = ring.router.next_hop
     assert [hop(p) for p in (105, 110, 115, 125, 90, 99)] == [None, 1, 1, 2, 3, 3]
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.none() | st.integers(0, 40)), max_size=60))
+def test_a_kept_ring_is_the_same_as_one_made_at_once(steps: list[tuple[int, int | None]]) -> None:
+    """A place of None: the node goes. Node 0 is the one whose ring it is."""
+    kept = KeptRing(NodeId(0), 1000, 2)
+    places = {0: 1000}
+    for node, place in steps:
+        if place is not None:
+            places[node] = 41 * place + node
+            kept.put(NodeId(node), places[node])
+        elif node:
+            places.pop(node, None)
+            kept.drop(NodeId(node))
+        ring = Ring(2)
+        others = [((p - places[0]) % SPACE, NodeId(n)) for n, p in places.items() if n]
+        ring.choose(sorted(others))
+        assert (kept.successors, kept.predecessors) == (ring.successors, ring.predecessors)

@@ -161,3 +161,15 @@ def test_a_lookup_is_the_path_with_both_ends(
 def test_a_lookup_ends_where_no_neighbour_is_nearer() -> None:
     tables = {NodeId(0): [NodeId(5)], NodeId(5): [NodeId(0)], NodeId(6): []}
     assert lookup(NodeId(0), 7, CLOCK, tables.__getitem__) == [0, 5]
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "between"),
+    [(5, 25, [10, 20]), (10, 20, []), (10, 30, [20]), (25, 15, [30, 10]), (20, 20, [30, 10])],
+)
+def test_nodes_between_two_places(after: int, before: int, between: list[int]) -> None:
+    places = {NodeId(place): place for place in (10, 20, 30)}
+    router = Router(NodeId(10), places)
+    router.add(NodeId(30))
+    router.add(NodeId(20))
+    assert router.between(after, before) == between

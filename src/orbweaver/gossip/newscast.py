@@ -7,7 +7,7 @@ entries, of nodes that are gone, are pushed out by young ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import Context
@@ -62,6 +62,10 @@ class Newscast:
         """Return the view: random nodes, with what is known of each, and the ages of that."""
         now = self._context.outbox.now()
         return list(self._known.values()), [now - born for born in self._born.values()]
+
+    def entries(self) -> Iterable[Descriptor]:
+        """Return the view without the ages."""
+        return self._known.values()
 
     def contacts(self) -> list[NodeId]:
         """Return the nodes in the view, and the contacts not heard from yet."""

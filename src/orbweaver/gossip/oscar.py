@@ -53,16 +53,22 @@ class Medians(Generic[T]):
 
     def close(self) -> bool:
         """End the level. Return whether there is another: a level in which only one node was
-        found is the last, since there is nothing left to halve."""
+        found is the last, since there is nothing left to halve.
+
+        The sampled nodes that are nearer than the median are a uniform sample of those nearer than
+        it. So they count for the next level, which needs that many walks less.
+        """
         found = sorted(self._sample.items(), key=lambda item: item[1])
-        self._sample, self._size = {}, 0
         if not found:
+            self._size = 0
             return False
         median = found[len(found) // 2][1]
         last = len(found) == 1 or median >= self.span or len(self.medians) >= LEVELS_MAX
         self.medians.append(median)
         self.partitions.append([node for node, ahead in found if ahead >= median])
         self.span = median
+        self._sample = dict(found[: len(found) // 2])
+        self._size = len(self._sample)
         return not last
 
 

@@ -63,6 +63,8 @@ class KeptRing:
         self._ring = Ring(size)
         self.changes = 0
         """How often the neighbours on the ring have changed."""
+        self._full: Span | None = None
+        """How far ahead the last successor and the last predecessor are, if there are L of each."""
 
     @property
     def here(self) -> int:
@@ -89,23 +91,22 @@ class KeptRing:
             self.router.remove(node)
         self.places[node] = place
         self.router.add(node)
-        self._choose()
+        if node == self._me or self.improves(place) or node in self._ring.nodes:
+            self._choose()
 
     def drop(self, node: NodeId) -> None:
         if node in self.places:
             self.router.remove(node)
             del self.places[node]
-            self._choose()
+            if node in self._ring.nodes:
+                self._choose()
 
     def improves(self, place: int) -> bool:
         """Return whether a node at a place would be chosen over one that was chosen."""
-        here, places = self.here, self.places
-        successors, predecessors = self._ring.successors, self._ring.predecessors
-        if len(predecessors) < self._size:
+        if self._full is None:
             return True
-        ahead = (place - here) % SPACE
-        last, first = places[successors[-1]], places[predecessors[-1]]
-        return ahead < (last - here) % SPACE or ahead > (first - here) % SPACE
+        ahead = (place - self.places[self._me]) % SPACE
+        return ahead < self._full[0] or ahead > self._full[1]
 
     def around(self, place: int, count: int) -> list[NodeId]:
         """Return up to `count` known nodes on either side of a place, with this one."""
@@ -120,4 +121,6 @@ class KeptRing:
         before = self._ring.nodes
         order = [((places[node] - here) % SPACE, node) for node in self.router.others()]
         self._ring.choose(order)
+        size = self._size
+        self._full = (order[size - 1][0], order[-size][0]) if len(order) >= 2 * size else None
         self.changes += before != self._ring.nodes

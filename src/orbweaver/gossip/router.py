@@ -66,6 +66,13 @@ class Router:
         """Return the next one after a node, clockwise, which may be this node."""
         return self._nodes[(self._nodes.index(node) + 1) % len(self._nodes)]
 
+    def between(self, after: int, before: int) -> list[NodeId]:
+        """Return the nodes behind one place and before another one, clockwise; all but those at
+        that place if both are the same. This node may be among them."""
+        nodes = self._nodes
+        first, last = bisect_right(self._places, after), bisect_left(self._places, before)
+        return nodes[first:last] if after < before else nodes[first:] + nodes[:last]
+
     def around(self, place: int, count: int) -> list[NodeId]:
         """Return up to `count` nodes on either side of a place, of all, with this one."""
         nodes = self._nodes

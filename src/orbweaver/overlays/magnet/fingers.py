@@ -129,6 +129,11 @@ class Fingers:
         """Whether the fingers on the skewed ring have been drawn from where this node stands."""
         return self._due_ms > 0 and self._medians is None
 
+    @property
+    def looked_up(self) -> bool:
+        """Whether this node has looked for its fingers on the control ring."""
+        return self._find_due_ms > 0
+
     def step(self, settled: bool) -> None:
         """Look for fingers where any are missing, and once a period for another one. On the skewed
         ring, only when the nodes have `settled`."""
@@ -204,9 +209,9 @@ class Fingers:
             self._finish()
             return
         self._ticket += 1
-        self._walking = self._params.walks
+        self._walking = self._params.walks - self._medians.sampled
         self._until_ms = now + WALK_MS
-        for _ in range(self._params.walks):
+        for _ in range(self._walking):
             walk = Walk(me, self._ticket, here, before, self._params.walk_hops)
             self._context.outbox.send(pick(self._context.rng, starts), walk)
 
@@ -226,16 +231,12 @@ class Fingers:
     def _inside(self, after: int, before: int, origin: NodeId) -> list[NodeId]:
         """Return the nodes of a range to which a walk can go on from here."""
         span = (before - after) % SPACE or SPACE
-        found = [
-            node
-            for node, place in self._table.skewed.places.items()
-            if 0 < (place - after) % SPACE < span and node not in (origin, self._context.me)
-        ]
-        for entry in self._newscast.sample()[0]:
+        found = self._table.skewed.router.between(after, before)
+        for entry in self._newscast.entries():
             assert isinstance(entry, RingDescriptor)
-            if 0 < (entry.place - after) % SPACE < span and entry.node != origin:
+            if 0 < (entry.place - after) % SPACE < span:
                 found.append(entry.node)
-        return found
+        return [node for node in found if node not in (origin, self._context.me)]
 
     def on_walked(self, sender: NodeId, message: Walked) -> None:
         about = message.about
@@ -277,24 +278,24 @@ class Fingers:
     # -- the control ring
 
     def _find(self, now: int) -> None:
-        """Look up one finger after the other: of a node that has all, one each period."""
+        """Look up the fingers that are missing: of a node that has all, one each period."""
         fingers, count = self._table.control_fingers, self._params.control_fingers
         ring = self._table.control
-        if now < self._find_due_ms or not ring.nodes or not count:
+        if now < self._find_due_ms or not self._table.is_quiet(skewed=False):
             return
         while len(self._draws) < count:
             self._draws.append(self._context.rng.random())
-        turn = self._turn % count
-        self._turn += 1
         full = len(fingers) >= min(count, len(self._table.peers))
         self._find_due_ms = now + (self._params.finger_ms if full else self._params.cycle_ms)
         if self._turn > 3 * count and not full:
             self._find_due_ms = now + 10 * self._params.cycle_ms  # fewer nodes than fingers
-        place = (ring.here + self._length(turn)) % SPACE
-        self._finding[place] = None
-        if len(self._finding) > 2 * count:
-            del self._finding[next(iter(self._finding))]
-        self.on_find(self._context.me, Find(self._context.me, place, 0))
+        for _ in range(min(count, max(1, count - len(fingers)))):
+            place = (ring.here + self._length(self._turn % count)) % SPACE
+            self._turn += 1
+            self._finding[place] = None
+            if len(self._finding) > 2 * count:
+                del self._finding[next(iter(self._finding))]
+            self.on_find(self._context.me, Find(self._context.me, place, 0))
 
     def _length(self, turn: int) -> int:
         """Return the length of a finger, harmonic in the number of nodes, as in Symphony."""
