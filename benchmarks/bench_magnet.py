@@ -170,6 +170,7 @@ def main() -> None:
         for nodes in FULL if args.full else args.nodes:
             row = Row(overlay, nodes, args.seconds, args.events, params)
             found = in_own_process(row, args.seed)
+            print(f"{overlay}, {nodes:,} nodes: {found.whole:.1f} s", file=sys.stderr, flush=True)
             each = found.whole / nodes
             base = base or (each, nodes)
             table.add_row(

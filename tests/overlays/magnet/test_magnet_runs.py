@@ -54,7 +54,7 @@ def test_trees_are_joined_when_nearly_all_nodes_have_their_places() -> None:
         time_ms += 500
         assert time_ms < FORMED_MS
         nodes = run_to(simulation, time_ms)
-    assert sum(magnet.placed for magnet in nodes.values()) >= 0.9 * len(nodes)
+    assert sum(magnet.placed for magnet in nodes.values()) >= 0.8 * len(nodes)
 
 
 @pytest.mark.parametrize("hashed", [False, True])

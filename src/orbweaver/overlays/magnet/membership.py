@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orbweaver.core.identifiers import PLACE_OF_TOPIC
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import derive, sample
@@ -101,6 +100,7 @@ class Membership:
     def _round(self, now: int) -> None:
         self._due_ms = now + self._params.round_ms
         self._rounds += 1
+        repeat = (self._rounds + self._context.me) % REPEAT == 0
         branches = self._relays.branches
         for topic in [t for t in self._topics if t not in branches]:
             if topic not in self._subscribed:
@@ -108,12 +108,10 @@ class Membership:
         leaf: dict[NodeId, list[Topic]] = {}
         combined: dict[NodeId, list[TopicSamples]] = {}
         for topic, branch in branches.items():
-            known = self._of(topic)
-            for child in [c for c in known.reports if c not in branch.children]:
-                del known.reports[child]
+            known, parent = self._topics.get(topic) or self._of(topic), branch.parent
+            if known.reports and not known.reports.keys() <= branch.children.keys():
+                known.reports = {c: r for c, r in known.reports.items() if c in branch.children}
                 known.changed = True
-            parent = branch.parent
-            repeat = (self._rounds + PLACE_OF_TOPIC[topic]) % REPEAT == 0
             if not known.changed and known.reported_to == parent and not repeat:
                 continue
             known.changed, known.reported_to = False, parent
@@ -157,7 +155,8 @@ class Membership:
                 continue
             if found.topic in self._subscribed:
                 self._of(found.topic).result = found.samples[:most]
-            self._pass_down(found, branch)
+            if branch.children:
+                self._pass_down(found, branch)
 
     def _of(self, topic: Topic) -> Sampling:
         known = self._topics.get(topic)

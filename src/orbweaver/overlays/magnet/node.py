@@ -10,7 +10,7 @@ from orbweaver.core.identifiers import PLACE_OF_TOPIC, SPACE
 from orbweaver.core.ids import NodeId, Topic, check_topic
 from orbweaver.core.messages import Carrier, Event
 from orbweaver.core.overlay import Claims, Context, Overlay, Timer
-from orbweaver.core.seeds import below, pick
+from orbweaver.core.seeds import below, pick, sample
 from orbweaver.core.topics import NOTHING, Interest
 from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.messages import News, NewsReply, Pull, Relay, Unrelay
@@ -53,6 +53,10 @@ from orbweaver.overlays.magnet.trees import Trees
 
 FIRST_ROUNDS = 2
 """Rounds of the sampling before the first turn to acquire an identifier."""
+FIRST_NODES = 8
+"""Nodes whose turn is the first. None of them would hear of another in time."""
+TOPICS_ASKED = 8
+"""Most topics by whose samples a node estimates how many nodes have their places."""
 GRANT_MS = 10_000
 """Milliseconds for which a place that was given away counts as taken."""
 RATE_MAX = 1e6
@@ -90,8 +94,10 @@ class Magnet(Overlay):
         self.trees = Trees(context, params, self.table, self.members, self.events.recent)
         self.running = False
         # Algorithm 1
-        self.met_ms: int | None = None
-        """When this node first had a neighbour."""
+        self.sampling = False
+        """This node takes part in the samples of its topics."""
+        self.met_ms = 0
+        """Since when it has."""
         self.turn = 0.0
         """Share of the nodes whose turn comes before this one's, drawn once."""
         self.settled = self.placed
@@ -125,10 +131,8 @@ class Magnet(Overlay):
         self.fingers.moved(self.place)
         self.events.start()
         self.moved_ms = self.context.outbox.now()
-        topics = list(self.interest.subscribed)
-        self.membership.subscribe(topics, self.sample())
         self.trees.start()
-        self.trees.want(topics)
+        self.trees.want(self.interest.subscribed)
         self.newscast.meet(contacts)
         self.table.meet(contacts)
         self.context.outbox.set_timer(self.TIMER, 1 + below(self.context.rng, self.params.cycle_ms))
@@ -161,11 +165,12 @@ class Magnet(Overlay):
         self.context.outbox.set_timer(self.TIMER, self.params.cycle_ms)
         self.newscast.step()
         self.table.step()
+        self.take_part()
         self.relays.step()
         self.membership.step()
         self.acquire_identifier()
         self.fingers.step(self.settled)
-        self.trees.step(self.settled and self.fingers.drawn and self.table.is_quiet())
+        self.trees.step(self.settled and self.fingers.drawn and self.are_rings_quiet())
         self.publish_again()
         if isinstance(self.rates, SeenRates):
             self.rates.step()
@@ -232,15 +237,30 @@ class Magnet(Overlay):
         self.describe()
         if self.params.biased:
             self.table.changed_interest()
-        topics = list(self.interest.subscribed)
-        self.membership.subscribe(topics, self.sample())
-        self.trees.want(topics)
+        if self.sampling:
+            self.membership.subscribe(list(self.interest.subscribed), self.sample())
+        self.trees.want(self.interest.subscribed)
+
+    def take_part(self) -> None:
+        """Join the control trees once the control ring has closed around this node: before,
+        requests would end anywhere."""
+        if not self.sampling and self.table.is_quiet(skewed=False) and self.fingers.looked_up:
+            self.sampling = True
+            self.met_ms = self.context.outbox.now()
+            self.turn = 1.0 - self.context.rng.random()
+            self.membership.subscribe(list(self.interest.subscribed), self.sample())
+
+    def are_rings_quiet(self) -> bool:
+        return self.table.is_quiet(skewed=False) and self.table.is_quiet(skewed=True)
 
     def on_link(self, peer: NodeId, linked: bool) -> None:
         """Called when a link comes or goes."""
         if linked:
-            self.relays.reroute()
-            self.trees.reroute()
+            # Another shortcut is no reason to build control trees anew. A nearer home is, and a
+            # home is next to whoever was the home before.
+            if peer in self.table.control.nodes:
+                self.relays.reroute()
+                self.trees.reroute()
         else:
             self.relays.lost(peer)
             self.trees.lost(peer)
@@ -283,14 +303,11 @@ class Magnet(Overlay):
 
         In the paper one node joins after the other, and finds those that came before. Many that
         start together would all find an empty view, or move to where others just left. So they
-        take turns, in numbers that double: the last half at the end, one node at the beginning.
+        take turns, in numbers that double: the last half at the end, a few nodes at the beginning.
         One that comes later, when most nodes have their place, need not wait.
         """
-        if self.met_ms is None:
-            if not self.table.peers:
-                return False
-            self.met_ms = now
-            self.turn = 1.0 - self.context.rng.random()
+        if not self.sampling:
+            return False
         return now >= self.turn_ms(self.turn) or self.share_placed() > 0.5
 
     def are_turns_over(self, now: int) -> bool:
@@ -300,8 +317,7 @@ class Magnet(Overlay):
 
     def turn_ms(self, turn: float) -> int:
         """Return when the turn comes of a node that drew a number from 0 to 1."""
-        assert self.met_ms is not None, "turns begin with the first neighbour"
-        doublings = math.log2(max(1.0, self.fingers.nodes() * turn))
+        doublings = math.log2(max(1.0, self.fingers.nodes() * turn / FIRST_NODES))
         return (
             self.met_ms
             + FIRST_ROUNDS * self.params.round_ms
@@ -309,10 +325,12 @@ class Magnet(Overlay):
         )
 
     def share_placed(self) -> float:
-        """Return the share of the nodes that have had their turn, by the sample of one topic."""
-        subscribed = list(self.interest.subscribed)
-        sample = self.membership.view_of(pick(self.context.rng, subscribed)) if subscribed else []
-        return sum(one.placed for one in sample) / len(sample) if sample else 0.0
+        """Return the share of the nodes that have had their turn, by the samples of some topics."""
+        rng, subscribed = self.context.rng, list(self.interest.subscribed)
+        found: list[Sample] = []
+        for topic in sample(rng, subscribed, min(TOPICS_ASKED, len(subscribed))):
+            found += self.membership.view_of(topic)
+        return sum(one.placed for one in found) / len(found) if found else 0.0
 
     def on_acquire(self, sender: NodeId, message: Acquire) -> None:
         """Give the sender the place halfway to this node's successor (line 3)."""
@@ -371,7 +389,8 @@ class Magnet(Overlay):
         self.place = place
         self.interest.renew()
         self.describe()
-        self.membership.tell(self.sample())
+        if self.sampling:
+            self.membership.tell(self.sample())
         if moved:
             self.moves += 1
             self.table.moved(place)

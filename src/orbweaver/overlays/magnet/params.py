@@ -72,7 +72,7 @@ class MagnetParams(Params, frozen=True):
             "child and parent",
             title="Magnet 3.3, no value",
         ),
-    ] = 1000
+    ] = 2000
     pings_missed: Annotated[
         int,
         Meta(
@@ -104,7 +104,7 @@ class MagnetParams(Params, frozen=True):
             description="how often the edges of control trees are asked for again",
             title="ours",
         ),
-    ] = 5000
+    ] = 10_000
     hashed: Annotated[
         bool,
         Meta(
@@ -129,7 +129,7 @@ class MagnetParams(Params, frozen=True):
             "that have acquired their identifier doubles",
             title="ours; see docs",
         ),
-    ] = 1500
+    ] = 2500
     rejoin_changes: Annotated[
         int,
         Meta(

@@ -24,7 +24,7 @@ ASKS_MAX = 4
 """Most nodes that are asked because of one answer."""
 SUSPECT_CYCLES = 2
 """Cycles in which a neighbour under suspicion is asked before it is taken for lost."""
-QUIET = 2
+QUIET = 1
 """Cycles without a change after which a ring counts as formed."""
 LOST_MAX = 64
 """Lost neighbours that are remembered, the latest ones."""
@@ -272,7 +272,8 @@ class Table:
         those next to this node on both rings for nearer ones (Chord's *stabilize*)."""
         now = self._outbox.now()
         for node, peer in list(self.peers.items()):
-            if now - peer.heard_ms > self._silent_ms or self._owes_too_long(node, peer, now):
+            silent = now - peer.heard_ms > self._silent_ms
+            if silent or (peer.suspect_ms is not None and self._owes_too_long(node, peer, now)):
                 self.lost(node)
         for skewed in (False, True):
             self._stabilize(skewed)
@@ -281,9 +282,9 @@ class Table:
             self._pinged_ms = now
             self._ping()
 
-    def is_quiet(self) -> bool:
-        """Return whether the neighbours on the rings have not changed for some cycles."""
-        return min(self._quiet) > QUIET
+    def is_quiet(self, skewed: bool) -> bool:
+        """Return whether the neighbours on a ring have not changed for some cycles."""
+        return bool(self.ring(skewed).nodes) and self._quiet[skewed] > QUIET
 
     def suspect(self, node: NodeId) -> None:
         """Something that went to a neighbour has led to nothing. Ask whether it is there, rather
@@ -295,8 +296,7 @@ class Table:
 
     def _owes_too_long(self, node: NodeId, peer: Peer, now: int) -> bool:
         since = peer.suspect_ms
-        if since is None:
-            return False
+        assert since is not None, "the peer is under suspicion"
         if peer.heard_ms > since:
             peer.suspect_ms = None
             return False
@@ -307,7 +307,7 @@ class Table:
         ring = self.ring(skewed)
         if ring.changes != self._changes[skewed]:
             self._changes[skewed] = ring.changes
-            self._quiet[skewed] = 0
+            self._quiet[skewed] = -1
         self._quiet[skewed] += 1
         quiet = self._quiet[skewed]
         # A ring that has not changed for a while is asked less often.
@@ -361,7 +361,8 @@ class Table:
         if not peer.chosen and not peer.chooses:
             self._outbox.send(sender, Unlink(leaving=False))
             self._unlink(sender)
-        self._follow_rings()
+        if about is not None:
+            self._follow_rings()
 
     def on_unlink(self, sender: NodeId, message: Unlink) -> None:
         peer = self.peers.get(sender)

@@ -168,8 +168,10 @@ class Trees:
     def lost(self, node: NodeId) -> None:
         """A neighbour has gone, with what it was in all trees."""
         for topic, branch in self.branches.items():
-            if _pop(branch.children, node) and not branch.children:
-                self._look[topic] = None
+            if node in branch.children:
+                del branch.children[node]
+                if not branch.children:
+                    self._look[topic] = None
             if branch.parent == node:
                 branch.parent = None
                 branch.stray = True
