@@ -116,11 +116,11 @@ def test_of_the_nodes_that_fit_a_place_the_one_with_the_shortest_round_trip_stay
     slot = made._slot_of(first)
     made.table.pop(slot, None)
     assert made.put(first, 30.0)
-    assert made.wants(second)
+    assert made.wanted([second]) == [second]
     assert not made.put(second, 40.0)
-    assert not made.wants(second), "its round trip is known"
+    assert made.wanted([second]) == [], "its round trip is known"
     assert not made.put(third, None), "it was not measured"
-    assert made.wants(third)
+    assert made.wanted([third]) == [third]
     assert made.put(third, 10.0)
     assert made.table[slot] == third
     assert first not in made.ids
@@ -131,7 +131,7 @@ def test_without_proximity_the_first_stays() -> None:
     first, second = same_place(made)[:2]
     made.table.pop(made._slot_of(first), None)
     made.put(first, 30.0)
-    assert not made.wants(second)
+    assert made.wanted([second]) == []
     assert not made.put(second, 1.0)
 
 
@@ -147,3 +147,17 @@ def test_a_node_that_is_dropped_leaves_no_trace(proximity: bool) -> None:
         assert node not in made.table.values()
     assert made.next_hop(IDS[NodeId(5)]) is None, "it is alone"
     assert made.drop(NodeId(5)) is None
+
+
+def test_of_many_nodes_only_those_that_would_get_a_place_are_wanted() -> None:
+    made = state(0, [], leaf_set=8, proximity=False)
+    order = sorted(NODES[1:], key=lambda node: (IDS[node] - IDS[NodeId(0)]) % ID_SPACE)
+    wanted = made.wanted([NodeId(0), *NODES[1:], *NODES[1:]])
+    assert set(wanted) >= {*order[:4], *order[-4:]}
+    assert NodeId(0) not in wanted
+    assert len(set(wanted)) == len(wanted)
+    for node in NODES[1:]:
+        made.put(node, None)
+    assert made.wanted(NODES) == []
+    made.drop(order[0])
+    assert made.wanted(NODES) == [order[0]]

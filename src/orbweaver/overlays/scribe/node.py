@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ClassVar
 
 from orbweaver.core.identifiers import PLACE_OF_TOPIC
@@ -229,13 +229,12 @@ class Scribe(Overlay):
             self.context.outbox.send(hop, PastryJoin(node, message.hops + 1))
         nodes = tuple(dict.fromkeys(found))
         self.context.outbox.send(node, PastryRows(nodes, hop is None))
-        self.notice(node)
+        self.notice([node])
 
     def on_rows(self, sender: NodeId, message: PastryRows) -> None:
         self.joined = self.joined or message.last
         self.consider(sender)
-        for node in message.nodes:
-            self.notice(node)
+        self.notice(message.nodes)
 
     def on_row_request(self, sender: NodeId, message: RowRequest) -> None:
         nodes = tuple(self.pastry.row(message.row))
@@ -260,13 +259,12 @@ class Scribe(Overlay):
 
     # -- the state, and the links that follow it
 
-    def notice(self, node: NodeId) -> None:
-        """Probe a node that others tell of, if there is a place for it."""
-        if node in self._probing or not self.pastry.wants(node):
-            return
-        if self._failed.get(node, -1) > self.context.outbox.now():
-            return
-        self.probe(node)
+    def notice(self, nodes: Iterable[NodeId], only_near: bool = False) -> None:
+        """Probe the nodes that others tell of, if there may be places for them."""
+        now = self.context.outbox.now()
+        for node in self.pastry.wanted(nodes, only_near):
+            if self._failed.get(node, -1) <= now:
+                self.probe(node)
 
     def probe(self, node: NodeId) -> None:
         if node not in self._probing and len(self._probing) < PROBING_MAX:
@@ -296,18 +294,16 @@ class Scribe(Overlay):
     def on_probe(self, sender: NodeId, message: PastryProbe) -> None:
         self.consider(sender)
         self.context.outbox.send(sender, PastryProbeOk(self._leaves_for(sender)))
-        for node in message.leaves:
-            self.notice(node)
+        self.notice(message.leaves, only_near=True)
 
     def on_probe_ok(self, sender: NodeId, message: PastryProbeOk) -> None:
         # A host may need a moment to measure the round trip. The next probe finds it.
         times, _ = self._probing.get(sender, (PROBES, 0))
         measured = self.context.outbox.round_trip_ms(sender) is not None
-        if measured or times >= PROBES or not self.pastry.wants(sender):
+        if measured or times >= PROBES or not self.pastry.wanted([sender]):
             self._probing.pop(sender, None)
         self.consider(sender)
-        for node in message.leaves:
-            self.notice(node)
+        self.notice(message.leaves, only_near=True)
 
     def consider(self, node: NodeId) -> None:
         """Give a node that has spoken for itself its places in the state."""
@@ -350,7 +346,8 @@ class Scribe(Overlay):
             peer.chooses = True
         elif peer is not None:
             peer.chooses = False
-        self.consider(sender)
+        if sender not in self.pastry.ids:
+            self.consider(sender)
         peer = self.peers.get(sender)
         if peer is None or not (peer.chosen or peer.chooses):
             if peer is not None:

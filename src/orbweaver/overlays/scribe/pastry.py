@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 from orbweaver.core.ids import NodeId
@@ -110,13 +110,25 @@ class PastryState:
         ahead = (self._id_of(node) - self.id) % ID_SPACE
         return ahead <= self._ahead or ahead >= self._behind
 
-    def wants(self, node: NodeId) -> bool:
-        """Return whether a node could get a place that it does not have. A cheap filter: where
-        proximity decides, its round trip has to be measured first."""
-        if node == self._me or node in self.ids:
-            return False
-        if self.is_near(node):
-            return True
+    def wanted(self, nodes: Iterable[NodeId], only_near: bool = False) -> list[NodeId]:
+        """Return which of the nodes could get places if all of them were there, or places in the
+        leaf set only. Where proximity decides, the round trip has to be measured first."""
+        new = [node for node in dict.fromkeys(nodes) if node not in self.ids and node != self._me]
+        if not new:
+            return []
+        near = self._nearest([node for node in new if self.is_near(node)])
+        return [n for n in new if n in near or (not only_near and self._fits(n))]
+
+    def _nearest(self, more: list[NodeId]) -> Collection[NodeId]:
+        """Return which of the nodes `more` would be in a leaf set chosen among them, too."""
+        if not more or len(self.leaves) + len(more) <= 2 * self._half:
+            return more
+        nodes = (*self.leaves, *more)
+        order = sorted(((self._id_of(node) - self.id) % ID_SPACE, node) for node in nodes)
+        return {node for _, node in (*order[: self._half], *order[-self._half :])}
+
+    def _fits(self, node: NodeId) -> bool:
+        """Return whether the routing table could have a place for a node."""
         held = self.table.get(self._slot_of(node))
         if held is None:
             return True
