@@ -141,8 +141,9 @@ class ScribeEvents:
 
     # -- what is missing
 
-    def topics(self) -> list[Topic]:
-        """Return the topics with recent events. Older ones are forgotten."""
+    def topics(self, within_ms: int) -> list[Topic]:
+        """Return the topics with events of the last `within_ms`. Events older than `keep_ms` are
+        forgotten."""
         old = self._outbox.now() - self._keep_ms
         for topic, streams in list(self._recent.items()):
             for key in [key for key, (_, _, at) in streams.items() if at < old]:
@@ -151,7 +152,12 @@ class ScribeEvents:
                 del self._recent[topic]
         for name in [name for name, (_, at) in self._wanted.items() if at < old]:
             del self._wanted[name]
-        return list(self._recent)
+        since = self._outbox.now() - within_ms
+        return [
+            topic
+            for topic, streams in self._recent.items()
+            if any(at >= since for _, _, at in streams.values())
+        ]
 
     def spans(self, topic: Topic) -> list[Span]:
         """Return what a tree neighbour is told of the recent events of a topic."""

@@ -46,6 +46,10 @@ CONTACTS_MAX = 64
 """Most contacts that are remembered."""
 STEP_MS = 200
 """Milliseconds for which changes are gathered before trees follow them."""
+CHECKS = 5
+"""How often in each `heartbeat_ms` a node looks which neighbours have been silent too long."""
+BEATS = 3
+"""How often children are told again of the last event on a topic: each time may be lost."""
 COMPARED = 4
 """How many nodes of a leaf set that has changed are told of it."""
 JOINS_LOG2 = 7
@@ -97,7 +101,7 @@ class Scribe(Overlay):
         self._compared: tuple[NodeId, ...] = ()
         """The leaf set when it was last compared with those of other nodes."""
         self._told: dict[Topic, dict[NodeId, None]] = {}
-        """Topic -> tree neighbours that were told of its recent events in this period."""
+        """Topic with recent events -> its tree neighbours, which were told of them."""
         self._stepping = False
         self._beating = False
 
@@ -121,6 +125,7 @@ class Scribe(Overlay):
         self.relays.want(self.interest.subscribed)
         self._learn(contacts)
         outbox.set_timer("heartbeat", 1 + below(rng, params.heartbeat_ms))
+        outbox.set_timer("check", 1 + below(rng, params.heartbeat_ms))
         outbox.set_timer("table", 1 + below(rng, params.table_ms))
         self.look_self_up()
 
@@ -337,6 +342,8 @@ class Scribe(Overlay):
         del self.peers[node]
         self.context.outbox.link_down(node)
         self.relays.lost(node)
+        for told in self._told.values():
+            told.pop(node, None)
         self.step_soon()
 
     def on_alive(self, sender: NodeId, message: PastryAlive) -> None:
@@ -365,19 +372,23 @@ class Scribe(Overlay):
             self._unlink(sender)
 
     def beat_hearts(self) -> None:
-        """Send heartbeats, probe neighbours that sent none, and compare leaf sets with one of
-        them."""
-        outbox, params = self.context.outbox, self.params
-        outbox.set_timer("heartbeat", params.heartbeat_ms)
-        silent = outbox.now() - params.heartbeat_ms - params.probe_ms
+        """Send heartbeats, and compare leaf sets with one neighbour."""
+        outbox = self.context.outbox
+        outbox.set_timer("heartbeat", self.params.heartbeat_ms)
         for chosen in (True, False):
             nodes = [node for node, peer in self.peers.items() if peer.chosen == chosen]
             outbox.send_all(nodes, PastryAlive(chosen))
+        self.compare_leaves(1)
+        self.relays.step()
+
+    def check_silent(self) -> None:
+        """Probe the neighbours that have sent no heartbeat in time."""
+        outbox, params = self.context.outbox, self.params
+        outbox.set_timer("check", max(1, params.heartbeat_ms // CHECKS))
+        silent = outbox.now() - params.heartbeat_ms - params.probe_ms
         for node, peer in self.peers.items():
             if peer.heard_ms < silent:
                 self.probe(node)
-        self.compare_leaves(1)
-        self.relays.step()
 
     def compare_leaves(self, count: int) -> None:
         """Exchange leaf sets with some nodes of it."""
@@ -422,7 +433,7 @@ class Scribe(Overlay):
         self.relays.step()
         self.resign()
         self.send_to_roots()
-        self.tell_recent()
+        self.tell_new_neighbors()
 
     def on_relay(self, sender: NodeId, message: Relay) -> None:
         """Take JOIN from a child. It would not send it if this node were not in its state."""
@@ -511,24 +522,26 @@ class Scribe(Overlay):
             self.context.outbox.set_timer("beat", self.params.beat_ms)
 
     def beat(self) -> None:
-        """Tell all tree neighbours of recent events, as long as there are any."""
-        self._told = {}
-        self.tell_recent()
-        self._beating = bool(self.events.topics())
+        """Tell the children of events, a few times after the last one."""
+        topics = self.events.topics(BEATS * self.params.beat_ms)
+        branches = self.relays.branches
+        self._tell({t: list(branches[t].children) for t in topics if t in branches})
+        self._beating = bool(self.events.topics(self.params.keep_ms))
         if self._beating:
             self.context.outbox.set_timer("beat", self.params.beat_ms)
 
-    def tell_recent(self) -> None:
-        """Tell the tree neighbours of recent events that were not told in this period."""
+    def tell_new_neighbors(self) -> None:
+        """Tell new tree neighbours, children or parent, of recent events."""
+        peers = {t: self.relays.peers(t) for t in self.events.topics(self.params.keep_ms)}
+        before, self._told = self._told, {t: dict.fromkeys(found) for t, found in peers.items()}
+        self._tell({t: [p for p in peers[t] if p not in before.get(t, ())] for t in peers})
+
+    def _tell(self, peers: dict[Topic, list[NodeId]]) -> None:
         out: dict[NodeId, list[Span]] = {}
-        for topic in self.events.topics():
-            told = self._told.setdefault(topic, {})
-            new = [peer for peer in self.relays.peers(topic) if peer not in told]
-            if new:
-                told.update(dict.fromkeys(new))
-                spans = self.events.spans(topic)
-                for peer in new:
-                    out.setdefault(peer, []).extend(spans)
+        for topic, of_topic in peers.items():
+            spans = self.events.spans(topic) if of_topic else []
+            for peer in of_topic:
+                out.setdefault(peer, []).extend(spans)
         for peer, spans in out.items():
             self.context.outbox.send(peer, ScribeRecent(tuple(spans[:SPANS_MAX])))
 
@@ -571,6 +584,7 @@ class TopicKeys(dict[Topic, int]):
 TIMERS: dict[str, Callable[[Scribe], None]] = {
     "join": Scribe.look_self_up,
     "heartbeat": Scribe.beat_hearts,
+    "check": Scribe.check_silent,
     "probe": Scribe.probe_again,
     "table": Scribe.refresh_table,
     "step": Scribe.step,

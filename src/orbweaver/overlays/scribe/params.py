@@ -76,7 +76,7 @@ class ScribeParams(Params, frozen=True):
         int,
         Meta(
             ge=1,
-            description="period in which tree neighbours tell each other of recent events",
+            description="period in which parents tell their children of the last events",
             title="ours; Scribe has heartbeats of parents, no value",
         ),
     ] = 5000
@@ -90,7 +90,7 @@ class ScribeParams(Params, frozen=True):
         int,
         Meta(
             ge=1,
-            description="how long events are kept at least, and told of to tree neighbours",
+            description="how long events are kept at least, and told of to new tree neighbours",
             title="ours",
         ),
-    ] = 60_000
+    ] = 120_000
