@@ -9,7 +9,7 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.metrics.snapshot import from_graph
 from orbweaver.study.lookups import lookup_hops
 from orbweaver.study.run import run_scenario
-from orbweaver.workload.scenario import RunSpec, Scenario, WorkloadSpec
+from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
 TOPICS = ("a", "b")
 
@@ -32,3 +32,16 @@ def test_lookups_are_measured_where_the_overlay_routes_by_place(overlay: str, th
     scenario = Scenario(overlay=overlay, workload=workload, run=RunSpec(warmup_ms=3000))
     hops = run_scenario(scenario, 0).result.metrics["lookup_hops_mean"]
     assert (hops is not None) == there
+
+
+@pytest.mark.parametrize(
+    ("overlay", "share"),
+    [("vitis", 1.0), ("rvr", 1.0), ("magnet", 1.0), ("magnet-strawman", 1.0), ("opt", None)],
+)
+def test_rings_close(overlay: str, share: float | None) -> None:
+    workload = WorkloadSpec(nodes=40, topics=4, subscriptions_per_node="2")
+    scenario = Scenario(
+        overlay=overlay, workload=workload, publish=PublishSpec(per_topic=0),
+        run=RunSpec(warmup_ms=20_000, drain_ms=0),
+    )  # fmt: skip
+    assert run_scenario(scenario, 0).result.metrics["ring_right"] == share

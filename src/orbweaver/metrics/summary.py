@@ -80,6 +80,8 @@ MEANING = {
     "gateways_per_topic": "nodes that lead a cluster to the topic's place, mean (Vitis)",
     "relays_per_topic": "nodes that pass a topic on without interest in it, mean (Vitis, RVR, "
     "Magnet)",
+    "ring_right": "share of the nodes that are linked to the next node and to the one before on "
+    "the ring (Vitis, RVR; Magnet: on the control ring)",
     "id_bits": "leading bits of the identifiers that tell a node from the next one on the ring, "
     "largest over nodes (Magnet)",
     "lookup_hops_mean": "links that a lookup of a topic's place crosses, mean (Vitis, RVR)",
@@ -136,12 +138,14 @@ def summarise(
     tdi: int = 0,
     whole_ms: int | None = None,
     lookup_hops: float = math.nan,
+    ring_right: float = math.nan,
 ) -> dict[str, Any]:
     """Return every metric in `MEANING`, or None for a metric with nothing to measure.
 
     `overlay` is the snapshot that metrics of the graph are taken of. `first_ms` is the first
     snapshot, if there are several; a node that leaves after `whole_ms` does so because the run
-    is over. `lookup_hops` is measured by whoever knows how the overlay routes.
+    is over. `lookup_hops` and `ring_right` are measured by a caller that knows how the
+    overlay routes and where its nodes stand.
     """
     first_ms = overlay.time_ms if first_ms is None else first_ms
     last_ms = end_ms if whole_ms is None else whole_ms
@@ -183,6 +187,7 @@ def summarise(
         "clusters_per_topic": metrics["components"] / (metrics["topics"] or math.nan),
         "gateways_per_topic": per_topic(records, overlay, "gateway_of"),
         "relays_per_topic": per_topic(records, overlay, "relay_of"),
+        "ring_right": ring_right,
         "id_bits": largest(records, overlay, "id_bits"),
         "lookup_hops_mean": lookup_hops,
         "control_messages_per_join": traffic.control_messages_per_change(

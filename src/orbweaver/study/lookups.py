@@ -11,6 +11,10 @@ from orbweaver.metrics.snapshot import Snapshot
 BY_PLACE = frozenset(("vitis", "rvr"))
 """Overlays whose lookups go on to the neighbour that is nearest to the topic's place."""
 
+RINGS = BY_PLACE | {"magnet", "magnet-strawman"}
+"""Overlays in which each node links to its neighbours on the ring of places that follow from the
+ids. In Magnet it is the control ring."""
+
 LOOKUPS = 500
 """How many lookups `lookup_hops` takes the mean of."""
 

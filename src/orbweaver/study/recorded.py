@@ -16,7 +16,6 @@ from orbweaver.core.identifiers import PLACE_OF_NODE, places_of_run
 from orbweaver.metrics.snapshot import Snapshot
 from orbweaver.records import Records
 from orbweaver.records.writers import has_records, read_about, read_records
-from orbweaver.study.lookups import BY_PLACE
 from orbweaver.study.run import Result, Run, measure_records
 
 
@@ -83,7 +82,8 @@ def recorded(
         about.get("young_ms", 0),
         about.get("tdi", 0),
         whole,
-        places if overlay in BY_PLACE else None,
+        overlay,
+        places,
     )
     named = msgspec.json.encode([name, overlay, params], order="deterministic")
     fingerprint = about.get("fingerprint", "")

@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 
 from orbweaver import __version__
-from orbweaver.core.identifiers import Places
+from orbweaver.core.identifiers import PLACE_OF_NODE, Places
 from orbweaver.core.ids import NodeId
 from orbweaver.metrics.averages import plain as plain_numbers
 from orbweaver.metrics.degree import degrees, histogram
+from orbweaver.metrics.ring import ring_right
 from orbweaver.metrics.snapshot import Snapshot, snapshot
 from orbweaver.metrics.summary import overlay_metrics, summarise
 from orbweaver.metrics.traffic import overhead_histogram, sent
@@ -22,7 +23,7 @@ from orbweaver.overlays.catalog import find
 from orbweaver.records import Records
 from orbweaver.sim.simulation import Outcome, Progress, Simulation, plainly
 from orbweaver.study.course import Course
-from orbweaver.study.lookups import BY_PLACE, lookup_hops
+from orbweaver.study.lookups import BY_PLACE, RINGS, lookup_hops
 from orbweaver.study.procedures import PROCEDURES, find_procedure
 from orbweaver.workload.changes import joining_late, make_churn
 from orbweaver.workload.links import Link
@@ -108,7 +109,8 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
         outcome.end_ms,
         scenario.run.young_ms,
         scenario.run.tdi,
-        places=simulation.world.places if scenario.overlay in BY_PLACE else None,
+        overlay=scenario.overlay,
+        places=simulation.world.places,
     )
     result = Result(
         name=scenario.name,
@@ -181,17 +183,22 @@ def measure_records(
     young_ms: int = 0,
     tdi: int = 0,
     whole_ms: int | None = None,
-    places: Places[NodeId] | None = None,
+    overlay: str = "",
+    places: Places[NodeId] = PLACE_OF_NODE,
 ) -> tuple[list[Snapshot], dict[str, Any]]:
     """The overlay at these moments, and what a `Result` has to say of records, whichever
     host wrote them; metrics are those of the last moment. After `whole_ms` nodes are being
-    stopped; `places` are those of the nodes of an overlay whose lookups go by place."""
+    stopped; `overlay` is the name of the overlay, if it is known, and `places` are those of its
+    nodes."""
     looks = [snapshot(records, time_ms, young_ms) for time_ms in times]
     final = looks[-1]
-    hops = math.nan if places is None else lookup_hops(final, places)
+    hops = lookup_hops(final, places) if overlay in BY_PLACE else math.nan
+    right = ring_right(final, places) if overlay in RINGS else math.nan
     return looks, {
         "digest": records.digest(),
-        "metrics": summarise(records, final, end_ms, young_ms, times[0], tdi, whole_ms, hops),
+        "metrics": summarise(
+            records, final, end_ms, young_ms, times[0], tdi, whole_ms, hops, right
+        ),
         "snapshots": [
             {
                 "time_ms": look.time_ms,
