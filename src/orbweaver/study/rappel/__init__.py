@@ -16,6 +16,10 @@ COLUMNS = {
     "delay_ms_p95": ("95 % ms", 0),
     "delay_ms_max": ("most ms", 0),
     "delay_hops_mean": ("hops", 2),
+    "relays_per_event": ("relays", 1),
+    "load_per_second_p50": ("messages/s", 2),
+    "load_per_second_each": ("for each feed", 3),
+    "load_correlation": ("load by interest", 2),
     "degree_mean": ("degree", 2),
     "degree_max": ("max degree", 0),
 }
