@@ -56,6 +56,18 @@ def test_a_plan(folder: Path, algorithm: str) -> None:
     assert (folder / "links.csv").read_bytes() == again
 
 
+def test_omen_starts_from_a_plan(folder: Path) -> None:
+    """It keeps the links of the plan while no node comes or goes, and adds none."""
+    assert run(folder, "--subscriptions", "my.csv", "--out", "links.csv").returncode == 0
+    done = subprocess.run(
+        [COMMAND, "simulate", "--overlay", "omen", "--subscriptions", "my.csv",
+         "--links", "links.csv", "--set", "contacts_are_links=true", "--links-out", "out.csv"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert links_in(folder / "out.csv") == links_in(folder / "links.csv")
+
+
 def test_a_plan_that_starts_from_links(folder: Path) -> None:
     """A node has gone since: its links do not count, the others stay."""
     (folder / "old.csv").write_text("a,b\nann,zoe\nann,bob\nbob,ann\nzoe,cid\nann,dora\n")

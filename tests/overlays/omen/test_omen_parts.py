@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from typing import Any
 
 import pytest
 
 from orbweaver.core.errors import UsageError
+from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Message
 from orbweaver.core.topics import TopicTable
 from orbweaver.gossip.descriptor import Descriptor
@@ -27,6 +29,7 @@ from orbweaver.overlays.omen.messages import (
     Alive,
     ComponentLabel,
     HeldNeighbor,
+    LinkRequest,
     Meet,
     ProbeLabel,
     ShadowReport,
@@ -295,6 +298,16 @@ def test_a_start_from_given_links() -> None:
         overlay.start([b if a == node else a for a, b in sorted(plan) if node in (a, b)])
     net.run(6000)
     assert net.links() == plan
+
+
+def test_a_node_that_comes_back_does_not_take_up_the_plan_again() -> None:
+    kept = b""
+    for asked in ([2, 3], []):
+        outbox = FakeOutbox()
+        context = dataclasses.replace(make_context(1, outbox, TABLE), kept=kept)
+        OMen(context, OMenParams(contacts_are_links=True)).start([NodeId(2), NodeId(3)])
+        assert [to for to, message in outbox.sent if type(message) is LinkRequest] == asked
+        kept = outbox.kept
 
 
 @pytest.mark.parametrize("omen_g", ["candidates", "shadow"])

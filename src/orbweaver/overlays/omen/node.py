@@ -115,8 +115,9 @@ class OMen(Overlay):
         if isinstance(self.view, PartialView):
             self.view.draw(self.context.rng, self.context.me)
         self.meet(contacts)
-        if self.params.contacts_are_links:
+        if self.params.contacts_are_links and not self.context.kept:
             self.linking.ask(contacts)
+            outbox.keep(b"started")  # a node that comes back joins like any other
         outbox.set_timer(Heartbeats.TIMER, 1 + below(self.context.rng, self.params.heartbeat_ms))
         outbox.set_timer(self.CYCLE, 1 + below(self.context.rng, self.params.cycle_ms // 2 + 1))
 

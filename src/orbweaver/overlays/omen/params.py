@@ -61,7 +61,7 @@ class OMenParams(LinkParams, frozen=True):
     contacts_are_links: Annotated[
         bool,
         Meta(
-            description="link to all contacts at the start, which are then a plan's links",
+            description="link to all contacts at the first start; they are then a plan's links",
             title="Sec. 6.5 starts from LowODA's links",
         ),
     ] = False
