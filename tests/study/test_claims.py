@@ -175,8 +175,8 @@ def test_a_claim_finds_what_it_needs(paper: Paper, claim: str) -> None:
         Result(
             name="", study=one.study, overlay="", params={}, nodes=1, topics=1, seed=0, digest="",
             wall_seconds=0, events=0, complete=True, metrics=numbers, snapshots=[numbers],
-            degree_histogram={16: 1}, states={"kr": {0: 1}, "views": {1: 1}}, fingerprint="",
-            version="",
+            degree_histogram={16: 1}, states={"kr": {0: 1}}, fingerprint="",
+            version="", course=[numbers | {"views_max": 1}],
         )
         for one, _ in paper.jobs([claim], "quick", [0])
     ]  # fmt: skip

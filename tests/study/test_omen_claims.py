@@ -84,7 +84,7 @@ def looks(label: str, x: float) -> list[dict[str, Any]]:
 
 
 def verdicts(claim: str, label: str = "", **changed: Any) -> list[Verdict]:
-    """Judge ideal results, with metrics, states or snapshots of one series changed."""
+    """Judge ideal results, with metrics, course or snapshots of one series changed."""
     stored = []
     for one, seed in OMEN.jobs([claim], "quick", [0, 1, 2]):
         series, x = one.study.series, float(one.study.x or 0)
@@ -97,7 +97,8 @@ def verdicts(claim: str, label: str = "", **changed: Any) -> list[Verdict]:
                     digest="", wall_seconds=0, events=0, complete=True,
                     metrics=ideal(series, x) | here.get("metrics", {}),
                     snapshots=[look | here.get("looks", {}) for look in looks(series, x)],
-                    degree_histogram={}, states=here.get("states", {"views": {4: 90, 6: 7}}),
+                    degree_histogram={}, states={},
+                    course=here.get("course", [{"views_max": 6}, {"views_max": 4}]),
                     fingerprint="", version="",
                 ),
             )
@@ -140,7 +141,7 @@ FB, TW = "omen FB, rho 3", "omen TW, rho 3"
         ("O11", TW, {"looks": {"build_messages": 7}}, 1),
         ("O11", "spidercast (3,1) TW", {"looks": {"build_messages": 7}}, 2),
         ("O12", "groups, coverage 1", {"looks": {"partitioned_topics": 1}}, 1),
-        ("O13", "groups, coverage 5", {"states": {"views": {6: 99, 7: 1}}}, 1),
+        ("O13", "groups, coverage 5", {"course": [{"views_max": 7}, {"views_max": 6}]}, 1),
     ],
 )
 def test_each_deviation_is_told(

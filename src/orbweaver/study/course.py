@@ -20,7 +20,10 @@ from orbweaver.sim.simulation import Progress, Simulation
 Ask = Callable[[Sequence[Overlay]], dict[str, Any]]
 """Takes the overlay objects of all nodes that are up, and returns numbers by name."""
 
-ASKED = {"rappel": "orbweaver.study.rappel.nodes:Nodes"}
+ASKED = {
+    "rappel": "orbweaver.study.rappel.nodes:Nodes",
+    "orbweaver.study.omen.alone:OMenAlone": "orbweaver.study.omen.alone:Views",
+}
 """Overlay -> what makes the function that asks its nodes, as module:name. It is made anew for each
 run, so that it may compare with the snapshot before."""
 

@@ -36,6 +36,7 @@ from orbweaver.overlays.omen.messages import (
     Tie,
 )
 from orbweaver.overlays.omen.ring import IdentifierCircle
+from orbweaver.overlays.omen.selection import ViewSelection
 from orbweaver.overlays.omen.views import LocalView, LocalViews, OwnLocal
 from tests.gossip.fake_outbox import FakeDirectory, FakeOutbox, make_context
 from tests.overlays.overlay_net import OverlayNet
@@ -283,6 +284,23 @@ def test_a_longer_chain_is_probed_in_all_its_topics() -> None:
         made.on_report(node, ShadowReport(longer[node].number, 3, (), told))
     outbox.clock.now += OMenParams().quiet_ms
     assert made.step(()) == [], "nothing is cut"
+
+
+def test_backups_that_cover_all_they_can_are_kept() -> None:
+    """Topic b has one other subscriber, so it is never covered five times, also not by the node
+    itself, which is known like any other."""
+    pool = Acquaintances(1, 60_000)
+    known = [Descriptor(n, TABLE.interest("a" if n > 3 else "ab"), 0) for n in range(2, 19)]
+    pool.take(known, [0] * len(known), 0)
+    views = LocalViews(1, 1)
+    views.keep([2], ())
+    selection = ViewSelection(make_context(1, FakeOutbox(), TABLE), OMenParams())
+    chosen = []
+    for _ in range(9):
+        selection.select_view(views, (1, 0b01), pool, ())
+        chosen.append([*views.of[2].backups])
+    assert 3 in chosen[0]
+    assert chosen == [chosen[0]] * 9
 
 
 def test_components_by_an_oracle_need_one() -> None:

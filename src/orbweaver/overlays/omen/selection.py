@@ -50,9 +50,10 @@ class ViewSelection:
             view.backups = {n: masks[n] for n in view.backups if n in masks and n != node}
             factor = max(1, self._params.coverage) if node in joining else self._params.coverage
             covered = coverage(view.topics, view.backups.items(), factor)
-            possible = coverage(view.topics, masks.items(), factor)
-            if covered.total() < possible.total():
-                fits = [(n, mask) for n, mask in candidates if n != node]
+            # The node itself has all its topics, and cannot be its own backup.
+            fits = [(n, mask) for n, mask in candidates if n != node and mask & view.topics]
+            full = covered.factor() == factor
+            if not full and covered.total() < coverage(view.topics, fits, factor).total():
                 view.backups = dict(self.build_backups(view.topics, fits, factor))
                 covered = coverage(view.topics, view.backups.items(), factor)
             view.ready.round(view.topics, covered)

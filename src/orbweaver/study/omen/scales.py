@@ -63,14 +63,14 @@ class Scale:
 
 SCALES = {
     "quick": Scale(
-        name="a tenth of the paper's nodes and a twentieth of its churn",
+        name="a tenth of the paper's nodes and a hundredth of its churn",
         population=1000,
-        synthetic=100,
+        synthetic=50,
         planned=(1000,),
         sampled=(50, 100),
         coverages=(0, 1, 5, 9),
-        rounds=40,
-        groups=8,
+        rounds=20,
+        groups=4,
     ),
     "middle": Scale(
         name="a third of the paper's nodes and of its churn",

@@ -323,8 +323,8 @@ def mended_ms(looks: Looks) -> int:
 
 def o13(series: BySeries) -> list[Verdict]:
     results = [r for coverage in (1, 5) for r in series[f"groups, coverage {coverage}"].each()]
-    most = max(int(views) for r in results for views in r.states["views"])
-    what = f"nodes of which a node keeps a local view, with L = {L}, while {L} are down; at most 2L"
+    most = max(look["views_max"] for r in results for look in r.course)
+    what = f"nodes of which a node keeps a local view, L = {L}, largest of all looks; at most 2L"
     return [Verdict("O13", what, f"<= {2 * L}", f"{most}", most <= 2 * L)]
 
 
