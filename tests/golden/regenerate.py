@@ -135,7 +135,7 @@ def rappel_samples(event: Event) -> list[Message]:
     four = NodeId(4)
     return [
         rappel.PlaceProbe(),
-        rappel.PlaceProbeOk(place, 0.5, (four,)),
+        rappel.PlaceProbeOk(place, 0.5, True, (four,)),
         rappel.PingRequest(3, True, ("news",), names),
         rappel.PingAck(3, True, (four,), (line,), names),
         rappel.Fetch(),

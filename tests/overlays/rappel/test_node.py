@@ -129,7 +129,7 @@ def test_impossible_coordinates_are_refused(x: float) -> None:
     node.landmarks.vivaldi.frozen = False
     node.context.outbox.round_trips[LIAR] = 5.0  # type: ignore[attr-defined]
     before = node.landmarks.vivaldi.coordinates
-    node.receive(LIAR, PlaceProbeOk(place(x), 0.1, ()))
+    node.receive(LIAR, PlaceProbeOk(place(x), 0.1, True, ()))
     assert node.landmarks.vivaldi.coordinates is before
 
 

@@ -1,4 +1,9 @@
-"""How a node finds its coordinates before it goes online (sections 2.2 and 6.1.4)."""
+"""How a node finds its coordinates before it goes online (sections 2.2 and 6.1.4).
+
+The paper's landmarks are servers that have converged before. Here they are nodes that are online,
+and only round trips to such nodes count. Where a whole network starts at the same time there are
+none: then all measure each other until the time for it is over.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +38,15 @@ class Landmarks:
     def __init__(self, context: Context, params: RappelParams) -> None:
         self._context = context
         self._samples = params.samples
+        self._counted = 0
+        """How many round trips to nodes online were measured."""
         self._known: dict[NodeId, None] = {}
         self.vivaldi = Vivaldi(context.rng, params.dimensions, params.height)
 
     @property
     def done(self) -> bool:
-        """Whether enough round trips were measured."""
-        return self.vivaldi.samples >= self._samples
+        """Whether enough round trips to nodes online were measured."""
+        return self._counted >= self._samples
 
     def meet(self, nodes: Iterable[NodeId]) -> None:
         for node in nodes:
@@ -58,9 +65,11 @@ class Landmarks:
         """Tell the sender this node's coordinates, and a few nodes to probe besides."""
         known = [*self._known, *neighbors]
         others = tuple(n for n in sample(self._context.rng, known, OTHERS) if n != sender)
-        vivaldi = self.vivaldi
-        self._context.outbox.send(sender, PlaceProbeOk(vivaldi.coordinates, vivaldi.error, others))
-        if not vivaldi.frozen:
+        own = self.vivaldi
+        self._context.outbox.send(
+            sender, PlaceProbeOk(own.coordinates, own.error, own.frozen, others)
+        )
+        if not own.frozen:
             self.meet([sender])
 
     def on_probe_ok(self, sender: NodeId, message: PlaceProbeOk) -> None:
@@ -70,3 +79,4 @@ class Landmarks:
         round_trip_ms = self._context.outbox.round_trip_ms(sender)
         if round_trip_ms is not None:
             self.vivaldi.update(sender, round_trip_ms, message.place, message.error)
+            self._counted += message.settled

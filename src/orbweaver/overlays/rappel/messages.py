@@ -48,6 +48,8 @@ class PlaceProbe(Message, frozen=True, tag="rappel.probe"):
 class PlaceProbeOk(Message, frozen=True, tag="rappel.probe-ok"):
     place: Coordinates
     error: float
+    settled: bool
+    """Whether the sender is online, and so holds these coordinates."""
     others: Nodes
     """A few nodes that the sender may probe too."""
 

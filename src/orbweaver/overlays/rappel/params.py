@@ -74,16 +74,21 @@ class RappelParams(Params, frozen=True):
         int,
         Meta(
             ge=0,
-            description="round trips measured before the node goes online",
+            description="round trips to nodes online measured before the node goes online",
             title="the authors' simulator: 25",
         ),
     ] = 25
     probe_ms: Annotated[
         int, Meta(ge=1, description="period of these measurements", title="ours")
-    ] = 100
+    ] = 50
     warmup_ms: Annotated[
-        int, Meta(ge=1, description="longest time for them", title="6.1.4: some seconds; ours")
-    ] = 5000
+        int,
+        Meta(
+            ge=1,
+            description="longest time for them: that of a network which starts all at once",
+            title="6.1.4: some seconds; ours",
+        ),
+    ] = 15_000
     gossip_ms: Annotated[
         int,
         Meta(
