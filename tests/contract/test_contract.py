@@ -17,7 +17,11 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "vitis": [{}, {"table_size": 3}],
     "rvr": [{}, {"table_size": 3}],
     # The same of rings of 7 neighbours and more. Short times let identifiers change in a case.
-    "magnet": [{}, {"ring_size": 1, "fingers": 1, "control_fingers": 1, "growth_ms": 300}],
+    "magnet": [
+        {},
+        {"ring_size": 1, "fingers": 1, "control_fingers": 1, "growth_ms": 300},
+        {"fingers": 2, "biased": True, "rates": "estimated"},
+    ],
     "magnet-strawman": [{}, {"ring_size": 1, "fingers": 1, "control_fingers": 1}],
     # The same of leaf sets of 24.
     "scribe": [{}, {"leaf_set": 2}],

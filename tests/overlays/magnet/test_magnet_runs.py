@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 import pytest
 
 from orbweaver.core.ids import NodeId
@@ -45,6 +47,41 @@ def test_nodes_of_one_kind_stand_together_and_no_two_at_one_place() -> None:
     ]
     assert sum(alike) > 1.5 * sum(unlike)
     assert all(m.place == m.context.places[m.context.me] for m in straw.values())
+
+
+def test_fingers_are_more_similar_if_biased() -> None:
+    def likeness(biased: bool) -> float:
+        alike = []
+        for seed in (1, 2, 3):
+            # Many walks, so that there are two different nodes to choose from.
+            nodes = run_to(begun(biased=biased, fingers=4, walks=16, seed=seed), FORMED_MS)
+            for magnet in nodes.values():
+                fingers = [nodes[finger].subscribed() for finger in magnet.table.fingers]
+                alike += map(magnet.likeness, fingers)
+        return fmean(alike)
+
+    assert likeness(biased=True) > 1.1 * likeness(biased=False)
+
+
+def test_estimated_rates_approach_the_rates_of_publication() -> None:
+    simulation = begun(rates="estimated")
+    nodes = run_to(simulation, FORMED_MS)
+    world = simulation.world
+    # Topics of one group, so that some nodes want both. Of four events, three are on the first.
+    often, seldom = "t1", "t3"
+    publisher = world.nodes[next(n for n in nodes if often in nodes[n].interest.subscribed)]
+    for i in range(200):
+        world.publish(publisher, seldom if i % 4 == 3 else often, b"x")
+        run_to(simulation, FORMED_MS + 20 * i)
+    nodes = run_to(simulation, FORMED_MS + 30_000)
+    both = [m for m in nodes.values() if {often, seldom} <= set(m.interest.subscribed)]
+    assert both
+    for magnet in both:
+        # A topic of which nothing is known has the rate 1.
+        assert magnet.rates is not None
+        assert (magnet.rates[often] - 1) / (magnet.rates[seldom] - 1) == pytest.approx(3, rel=0.05)
+        alone = {topic: magnet.context.topics.interest([topic]) for topic in (often, seldom)}
+        assert magnet.likeness(alone[often]) > 2 * magnet.likeness(alone[seldom])
 
 
 def test_trees_are_joined_when_nearly_all_nodes_have_their_places() -> None:
