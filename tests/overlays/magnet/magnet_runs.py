@@ -99,3 +99,4 @@ def check_trees(nodes: dict[NodeId, Magnet]) -> None:
             assert roots.setdefault(topic, path[0]) == path[0], f"{topic} has two roots"
             assert nodes[path[0]].trees.is_home(topic)
             assert path == greedy_path(nodes, path[0], node)
+            assert magnet.trees.branches[topic].depth == len(path) - 1

@@ -187,6 +187,8 @@ class Grow(Message, frozen=True, gc=False, tag="grow"):
     one."""
     root: NodeId
     beat: Count
+    depth: Count
+    """Edges from the root to the receiver."""
     hops: Count
 
 
@@ -210,6 +212,8 @@ class Branching(msgspec.Struct, frozen=True, array_like=True, gc=False):
     root: NodeId
     beat: Count
     """Counts the beats of the root. A branch that hears no new one has lost its root."""
+    depth: Count
+    """As in `Grow`."""
     recent: Recents
 
 

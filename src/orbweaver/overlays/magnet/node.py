@@ -198,6 +198,7 @@ class Magnet(Overlay):
             "relay_of": sum(topic not in subscribed for topic in branches),
             "home_of": sum(branch.rooted for branch in branches.values()),
             "detached": sum(not self.trees.is_on(topic) for topic in subscribed),
+            "depth": max((b.depth for t, b in branches.items() if t in subscribed), default=0),
             "placed": int(self.placed),
             "moves": self.moves,
             "id_bits": bits_in_use(self.place, nearest),

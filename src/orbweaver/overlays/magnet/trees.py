@@ -51,8 +51,8 @@ VIA_HOME = 1
 class Branch:
     """The place of this node in one tree."""
 
-    __slots__ = ("asked_ms", "beat", "children", "end", "fresh_ms", "parent", "root", "rooted",
-                 "stray", "tries")  # fmt: skip
+    __slots__ = ("asked_ms", "beat", "children", "depth", "end", "fresh_ms", "parent", "root",
+                 "rooted", "stray", "tries")  # fmt: skip
 
     def __init__(self, root: NodeId, now: int) -> None:
         self.parent: NodeId | None = None
@@ -63,6 +63,8 @@ class Branch:
         self.stray = True
         """The greedy path to this node no longer comes through the parent, or there is none."""
         self.children: dict[NodeId, None] = {}
+        self.depth = 0
+        """Edges from the root to this node."""
         self.root = root
         self.beat = -1
         self.fresh_ms = now
@@ -289,7 +291,7 @@ class Trees:
             if branch.parent is not None:
                 self._outbox.send(branch.parent, LeaveTree((topic,)))
                 branch.parent = None
-            branch.rooted, branch.stray, branch.root = True, False, self._me
+            branch.rooted, branch.stray, branch.root, branch.depth = True, False, self._me, 0
             branch.end = self._table.skewed.here
             branch.beat = self._outbox.now()
             branch.fresh_ms = self._outbox.now()
@@ -308,7 +310,7 @@ class Trees:
             self._new[topic, hop] = None
         grow = Grow(
             topic, origin, place, self._end_of(branch, hop), branch.root, max(0, branch.beat),
-            hops + 1,
+            branch.depth + 1, hops + 1,
         )  # fmt: skip
         self._outbox.send(hop, grow)
 
@@ -329,6 +331,7 @@ class Trees:
         if message.root != branch.root or message.beat > branch.beat:
             branch.fresh_ms = now
         branch.root, branch.beat, branch.end = message.root, message.beat, message.end
+        branch.depth = min(message.depth, HOPS_MAX)
         branch.stray = self._outside(sender, message.end)
         branch.tries = 0
         if message.origin == self._me:
@@ -401,7 +404,8 @@ class Trees:
 
     def _branching(self, topic: Topic, branch: Branch, child: NodeId, recent: Recents) -> Branching:
         end = self._end_of(branch, child)
-        return Branching(topic, end, branch.root, max(0, branch.beat), recent)
+        beat = max(0, branch.beat)
+        return Branching(topic, end, branch.root, beat, branch.depth + 1, recent)
 
     def on_beat(self, sender: NodeId, message: Beat) -> list[Branching]:
         """Take the news of a parent. Return those of trees in which the sender is the parent."""
@@ -418,6 +422,7 @@ class Trees:
             if news.root != branch.root or news.beat > branch.beat:
                 branch.fresh_ms = now
                 branch.root, branch.beat = news.root, news.beat
+                branch.depth = min(news.depth, HOPS_MAX)
             branch.end = news.end
             stray = self._outside(sender, news.end)
             if stray and not branch.stray:
