@@ -7,9 +7,9 @@ import sys
 from orbweaver.cli.loops import run
 from orbweaver.core.errors import UsageError
 from orbweaver.net.logs import configure_logs
-from orbweaver.net.swarm.member import live
-from orbweaver.net.swarm.messages import decode_plan
 from orbweaver.overlays.catalog import find
+from orbweaver.swarm.member import live
+from orbweaver.swarm.messages import decode_plan
 
 
 def main() -> None:

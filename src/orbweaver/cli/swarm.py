@@ -24,10 +24,10 @@ from orbweaver.cli.swarm_view import moving, result
 from orbweaver.cli.terminal import err, out, print_json
 from orbweaver.core.errors import UsageError
 from orbweaver.net.opening import open_params
-from orbweaver.net.swarm.conductor import Swarm
-from orbweaver.net.swarm.messages import MemberPlan
-from orbweaver.net.swarm.totals import Summary
 from orbweaver.overlays.catalog import find
+from orbweaver.swarm.conductor import Swarm
+from orbweaver.swarm.messages import MemberPlan
+from orbweaver.swarm.totals import Summary
 from orbweaver.workload.subscriptions import make_model, synthesise
 
 NODES_MAX = 500

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from orbweaver.cli.reading import printable, size, trouble
 from orbweaver.cli.terminal import show, table
-from orbweaver.net.swarm.conductor import Swarm
-from orbweaver.net.swarm.totals import Summary
+from orbweaver.swarm.conductor import Swarm
+from orbweaver.swarm.totals import Summary
 
 
 def moving(swarm: Swarm) -> Table:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from orbweaver.net.swarm.latencies import added, bar_of, quantile
-from orbweaver.net.swarm.messages import MemberPlan, MemberReport
-from orbweaver.net.swarm.totals import SwarmTotals
+from orbweaver.swarm.latencies import added, bar_of, quantile
+from orbweaver.swarm.messages import MemberPlan, MemberReport
+from orbweaver.swarm.totals import SwarmTotals
 
 PLANS = [MemberPlan({}, topics, 1.0, 0) for topics in (("a", "b"), ("a",), ("a",))]
 

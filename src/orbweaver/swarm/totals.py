@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from orbweaver.net.swarm.latencies import added, quantile
-from orbweaver.net.swarm.messages import MemberPlan, MemberReport
+from orbweaver.swarm.latencies import added, quantile
+from orbweaver.swarm.messages import MemberPlan, MemberReport
 
 RATE_S = 3.0
 """Seconds over which rates are measured."""

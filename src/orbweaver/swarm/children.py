@@ -18,7 +18,7 @@ import msgspec
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.seeds import sample
-from orbweaver.net.swarm.messages import MemberPlan, MemberReady, MemberReport, decode_said, encode
+from orbweaver.swarm.messages import MemberPlan, MemberReady, MemberReport, decode_said, encode
 
 CONTACTS = 3
 """How many members a new one joins through."""

@@ -22,8 +22,8 @@ from orbweaver.net.node import NetworkNode
 from orbweaver.net.seen import Seen
 from orbweaver.net.settings import make_settings
 from orbweaver.net.subscription import Subscription
-from orbweaver.net.swarm.latencies import bar_of
-from orbweaver.net.swarm.messages import (
+from orbweaver.swarm.latencies import bar_of
+from orbweaver.swarm.messages import (
     GO,
     HUSH,
     REPORT_S,

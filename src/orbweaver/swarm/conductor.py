@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from orbweaver.net.swarm.children import Children
-from orbweaver.net.swarm.messages import GO, HUSH, REPORT_S, MemberPlan
-from orbweaver.net.swarm.totals import SwarmTotals
+from orbweaver.swarm.children import Children
+from orbweaver.swarm.messages import GO, HUSH, REPORT_S, MemberPlan
+from orbweaver.swarm.totals import SwarmTotals
 
 WEAVE_S = 20.0
 """Seconds after which publications begin even if links still change."""

@@ -52,7 +52,7 @@ class MemberReport(msgspec.Struct, frozen=True, tag="report", kw_only=True):
     queued: int
     counters: dict[str, int]
     latencies: dict[int, int]
-    """A histogram of delivery latencies (see `net.swarm.latencies`)."""
+    """A histogram of delivery latencies (see `swarm.latencies`)."""
     cpu_s: float
     memory: int
     """Resident memory, in bytes."""
