@@ -47,7 +47,7 @@ format: $(READY)  ## Format the code
 bench: $(READY)  ## Run the benchmarks; each prints a table
 	@for f in benchmarks/bench_*.py; do $(BIN)/python $$f || exit 1; done
 
-agreement: $(READY)  ## Check whether simulated and deployed nodes agree (half an hour)
+agreement: $(READY)  ## Check whether simulated and deployed nodes agree (an hour)
 	@mkdir -p $(OUT)
 	$(BIN)/python studies/agreement.py --out $(OUT)/agreement.md --work $(OUT)/agreement.json
 
