@@ -11,6 +11,7 @@ no time for anything else.
 
 With `--latency`, the delays come from a matrix of round trips in milliseconds, as in claim R11 of
 Rappel. `--scenario scenarios/agreement/few.toml` takes fewer nodes and gives them more time.
+`--paced` leaves out real time, for a machine with other things to do.
 """
 
 from __future__ import annotations
@@ -60,6 +61,10 @@ OVERLAYS: dict[str, dict[str, Any]] = {
     "omen": {},
     "rappel": {},
 }
+PACED = (
+    " *Paced* are the same nodes and sockets on a clock that stands still while the machine works: "
+    "what differs there too is not the machine's fault."
+)
 NOTES: dict[str, str] = {}
 """Reasons for what does not agree: overlay and figure -> why."""
 
@@ -75,10 +80,11 @@ class Found(msgspec.Struct, frozen=True):
     overlay: str
     simulated: list[Values]
     deployed: list[Live]
+    """Runs in real time; empty with `--paced`."""
     paced: list[Live]
 
     def compared(self) -> list[Comparison]:
-        return compare(self.simulated, [live.values for live in self.deployed])
+        return compare(self.simulated, [live.values for live in self.deployed or self.paced])
 
     def compared_paced(self) -> list[Comparison]:
         return compare(self.simulated, [live.values for live in self.paced])
@@ -111,12 +117,12 @@ def _measure(play: Play, run: Deployed) -> Live:
     return Live(figures(records, play), run.late_ms, found.pulled)
 
 
-def study(scenario: Scenario, overlay: str, runs: int) -> Found:
+def study(scenario: Scenario, overlay: str, runs: int, real_time: bool) -> Found:
     play = make_play(scenario, find(overlay), OVERLAYS[overlay])
     simulations = [figures(simulated(play, s), play) for s in SEEDS]
     found = Found(overlay, simulations, [], [paced(play) for _ in range(runs)])
     print(f"{overlay}: paced {found.paced}", flush=True)
-    for _ in range(runs):
+    for _ in range(runs if real_time else 0):
         found.deployed.append(deployed(play))
         print(f"{overlay}: {found.deployed[-1]}", flush=True)
     return found
@@ -129,21 +135,23 @@ def page(found: Sequence[Found], machine: str, source: Path, scenario: Scenario)
     every = [one for overlay in found for one in overlay.compared()]
     still = [one for overlay in found for one in overlay.compared_paced()]
     agree, agree_still = (sum(one.agree for one in each) for each in (every, still))
-    runs = len(found[0].deployed)
+    runs = len(found[0].paced)
+    real_time = bool(found[0].deployed)
+    clock = "in real time" if real_time else "on a clock that stands still while the machine works"
+    also = f"; {agree_still} do with the same nodes and sockets on a still clock"
     parts = [
         "# Simulated and deployed nodes, side by side",
-        f"{agree} of {len(every)} figures agree; {agree_still} do with the same nodes and "
-        "sockets on a clock that stands still while the machine works. The same scenario "
+        f"{agree} of {len(every)} figures agree{also if real_time else ''}. The same scenario "
         f"([{source.name}](../../scenarios/agreement/{source.name})) was played in the simulator, "
         f"with {len(SEEDS)} seeds, and by {scenario.workload.nodes} real nodes, {runs} times: "
-        "sockets of one machine, in real time, all nodes in one process. Interests, publications "
+        f"sockets of one machine, {clock}, all nodes in one process. Interests, publications "
         f"({scenario.publish.events}, by the same nodes at the same times), delays one way between "
         "each two nodes and places on the ring are the same in both; membership is gossiped in "
         "both, and nodes join one after the other and subscribe when they are up. Both hosts write "
         "the same records, and the same functions measure them.",
         _delays(scenario),
         machine,
-        _command(source, scenario),
+        _command(source, scenario) + ("" if real_time else " --paced"),
         "## What counts as agreement",
         "The mean over the deployed runs may differ from the mean over the simulator's seeds by "
         f"so much, or by {SPREAD:g} standard deviations over these seeds, if that is more (the "
@@ -159,14 +167,20 @@ def page(found: Sequence[Found], machine: str, source: Path, scenario: Scenario)
         "signatures and catching up are the network host's own and not among them.",
         "## Results",
         "± is the standard deviation over the seeds; in brackets, the lowest and the highest of "
-        "the runs. *Paced* are the same nodes and sockets on a clock that stands still while "
-        "the machine works: what differs there too is not the machine's fault.",
+        "the runs." + (PACED if real_time else ""),
         _table(
             ["overlay", "figure", "simulated", "deployed", "difference", "band", "verdict",
-             "paced"],
+             *(["paced"] if real_time else [])],
             [row for overlay in found for row in _rows(overlay)],
         ),
         *_notes(found),
+        *(_machine(found) if real_time else []),
+    ]  # fmt: skip
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _machine(found: Sequence[Found]) -> list[str]:
+    return [
         "## The machine",
         "How late messages came out of their delay, in the mean of each run. They meet about as "
         "much again on their way out of a socket, and an event crosses several links, so this "
@@ -182,7 +196,6 @@ def page(found: Sequence[Found], machine: str, source: Path, scenario: Scenario)
             ],
         ),
     ]  # fmt: skip
-    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _command(source: Path, scenario: Scenario) -> str:
@@ -208,6 +221,8 @@ def _rows(found: Found) -> list[list[str]]:
     rows = []
     for one, other in zip(found.compared(), found.compared_paced(), strict=True):
         digits = one.figure.digits
+        still = f"{100 * other.difference / mean(other.simulated):+.1f} %"
+        still += "" if other.agree else ", not in the band"
         rows.append(
             [
                 found.overlay,
@@ -218,8 +233,7 @@ def _rows(found: Found) -> list[list[str]]:
                 f"{100 * one.difference / mean(one.simulated):+.1f} %",
                 f"{100 * one.band / mean(one.simulated):.1f} %",
                 "agree" if one.agree else "**do not agree**",
-                f"{100 * other.difference / mean(other.simulated):+.1f} %"
-                + ("" if other.agree else ", not in the band"),
+                *([still] if found.deployed else []),
             ]
         )
     return rows
@@ -256,7 +270,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--again", action="store_true", help="only the page")
     parser.add_argument("--overlays", nargs="+", default=list(OVERLAYS), choices=OVERLAYS)
-    parser.add_argument("--runs", type=int, default=RUNS, help="live runs of each overlay")
+    parser.add_argument("--runs", type=int, default=RUNS, help="deployed runs of each overlay")
+    parser.add_argument(
+        "--paced", action="store_true", help="no runs in real time, since the machine is busy"
+    )
     parser.add_argument("--scenario", type=Path, default=SCENARIO, help="what is played")
     parser.add_argument(
         "--latency", type=Path, help="a square matrix of round trips in ms to take the delays from"
@@ -272,12 +289,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not args.again:
         args.work.parent.mkdir(parents=True, exist_ok=True)
         for overlay in args.overlays:
-            done = _read(args.work) | {overlay: study(scenario, overlay, args.runs)}
+            done = _read(args.work) | {overlay: study(scenario, overlay, args.runs, not args.paced)}
             args.work.write_bytes(msgspec.json.encode(done))
     done = _read(args.work)
     if not done:
         parser.error(f"there is nothing in {args.work} yet")
     found = [done[overlay] for overlay in OVERLAYS if overlay in done]
+    if args.paced:
+        found = [msgspec.structs.replace(one, deployed=[]) for one in found]
+    elif missing := [one.overlay for one in found if not one.deployed]:
+        parser.error(f"{missing[0]} has no runs in real time; give --paced for a page without")
     with whole_file(args.out) as temporary:
         temporary.write_text(page(found, args.machine, args.scenario, scenario), encoding="utf-8")
 

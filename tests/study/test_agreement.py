@@ -214,6 +214,20 @@ def test_the_page_says_what_does_not_agree_and_why(
     )
 
 
+def test_a_page_without_real_time_is_about_the_still_clock(study: ModuleType) -> None:
+    alike, other = (8.0, 1.0, 2.0, 100.0, 20.0, 90.0, 1.5), (8.0, 1.0, 2.0, 100.0, 20.0, 90.0, 1.9)
+    paced = [study.Live(values, 0.0, 0) for values in (other, other)]
+    found = [study.Found("rappel", [alike, alike], [], paced)]
+    scenario = study.load_scenario(study.SCENARIO)
+    page = study.page(found, "a machine", study.SCENARIO, scenario)
+    assert "6 of 7 figures agree. The same" in page
+    assert "2 times: sockets of one machine, on a clock that stands still" in page
+    row = "| rappel | median stretch | 1.50 ±0.00 | 1.90 (1.90 to 1.90) | +26.7 % | 20.0 % |"
+    assert f"{row} **do not agree** |\n" in page
+    assert "    python studies/agreement.py --paced\n" in page
+    assert "late, ms" not in page
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("overlay", ["spidercast", "vitis", "rvr", "opt", "ring-per-topic"])
 def test_forty_nodes_agree(study: ModuleType, overlay: str) -> None:
