@@ -85,6 +85,8 @@ class Scribe(Overlay):
         self.relays = Relays(context, self.pastry.next_hop, params.relay_ms, self.keys)
         self.events = ScribeEvents(context, params, self.interest.subscribed)
         self.peers: dict[NodeId, PastryPeer] = {}
+        self._chosen = self.pastry.ids
+        """The nodes in the state when links followed it last."""
         self.running = False
         self.joined = False
         self._contacts: dict[NodeId, None] = {}
@@ -318,17 +320,18 @@ class Scribe(Overlay):
 
     def choose(self) -> None:
         """Make the links follow the state."""
-        outbox, state = self.context.outbox, self.pastry.ids
-        for node in state:
+        before, state = self._chosen, self.pastry.ids
+        self._chosen = state
+        for node in [node for node in state if node not in before]:
             peer = self.peers.get(node) or self._link(node)
-            if not peer.chosen:
-                peer.chosen = True
-                outbox.send(node, PastryAlive(chosen=True))
-        for node, peer in list(self.peers.items()):
-            if peer.chosen and node not in state:
-                peer.chosen = False
-                outbox.send(node, PastryAlive(chosen=False))
-                if not peer.chooses:
+            peer.chosen = True
+            self.context.outbox.send(node, PastryAlive(chosen=True))
+        for node in [node for node in before if node not in state]:
+            left = self.peers.get(node)
+            if left is not None:
+                left.chosen = False
+                self.context.outbox.send(node, PastryAlive(chosen=False))
+                if not left.chooses:
                     self._unlink(node)
         self.relays.reroute()
         self.step_soon()

@@ -54,7 +54,8 @@ class PastryState:
         self._proximity = proximity
         self.id = pastry_id(places[me])
         self.ids: dict[NodeId, int] = {}
-        """The nodes in the leaf set or the routing table, and their identifiers."""
+        """The nodes in the leaf set or the routing table, and their identifiers. A change makes a
+        new dict."""
         self.leaves: tuple[NodeId, ...] = ()
         """The leaf set, clockwise: first the nodes after this one, last those before it."""
         self.table: dict[int, NodeId] = {}
@@ -116,15 +117,18 @@ class PastryState:
         new = [node for node in dict.fromkeys(nodes) if node not in self.ids and node != self._me]
         if not new:
             return []
-        near = self._nearest([node for node in new if self.is_near(node)])
+        near = self._nearest(new)
         return [n for n in new if n in near or (not only_near and self._fits(n))]
 
-    def _nearest(self, more: list[NodeId]) -> Collection[NodeId]:
-        """Return which of the nodes `more` would be in a leaf set chosen among them, too."""
-        if not more or len(self.leaves) + len(more) <= 2 * self._half:
-            return more
-        nodes = (*self.leaves, *more)
-        order = sorted(((self._id_of(node) - self.id) % ID_SPACE, node) for node in nodes)
+    def _nearest(self, new: list[NodeId]) -> Collection[NodeId]:
+        """Return which of the nodes `new` would be in a leaf set chosen among them, too."""
+        here, places = self.id, self._places
+        last, first = self._ahead, self._behind
+        ahead = {node: (pastry_id(places[node]) - here) % ID_SPACE for node in new}
+        near = [(far, node) for node, far in ahead.items() if far <= last or far >= first]
+        if not near or len(self.leaves) + len(near) <= 2 * self._half:
+            return {node for _, node in near}
+        order = sorted([*self._ring[1:], *near])
         return {node for _, node in (*order[: self._half], *order[-self._half :])}
 
     def _fits(self, node: NodeId) -> bool:
@@ -149,10 +153,9 @@ class PastryState:
         enters = node not in self.leaves and self.is_near(node)
         if not fits and not enters:
             return False
-        self.ids[node] = self._id_of(node)
         if fits:
             self.table[slot] = node
-        self._settle(node)
+        self._settle({node: self._id_of(node)})
         return True
 
     def drop(self, node: NodeId) -> int | None:
@@ -164,7 +167,7 @@ class PastryState:
         if gap:
             del self.table[slot]
         self.leaves = tuple(leaf for leaf in self.leaves if leaf != node)
-        self._settle()
+        self._settle({})
         return slot // COLUMNS if gap else None
 
     def row(self, row: int) -> list[NodeId]:
@@ -187,10 +190,11 @@ class PastryState:
 
     # -- inside
 
-    def _settle(self, *more: NodeId) -> None:
+    def _settle(self, more: dict[NodeId, int]) -> None:
         """Choose the leaf set among all that are known, and forget nodes without a place."""
+        ids, here = self.ids | more, self.id
         nodes = dict.fromkeys((*self.leaves, *self.table.values(), *more))
-        order = sorted(((self.ids[node] - self.id) % ID_SPACE, node) for node in nodes)
+        order = sorted([((ids[node] - here) % ID_SPACE, node) for node in nodes])
         half = self._half
         whole = len(order) < 2 * half
         if not whole:
@@ -200,7 +204,7 @@ class PastryState:
         self._ring = [(0, self._me), *order]
         self.leaves = tuple(node for _, node in order)
         kept = dict.fromkeys((*self.leaves, *self.table.values()))
-        self.ids = {node: self.ids[node] for node in kept}
+        self.ids = {node: ids[node] for node in kept}
 
     def _measure(self, node: NodeId, round_trip_ms: float | None) -> None:
         if round_trip_ms is None:
