@@ -9,9 +9,21 @@ from orbweaver.core.identifiers import SPACE
 from orbweaver.core.ids import NodeId
 from orbweaver.core.seeds import generator
 from orbweaver.core.topics import TopicTable
+from orbweaver.gossip.ring import KeptRing
 from orbweaver.gossip.similarity import overlap
-from orbweaver.overlays.magnet.identifier import bits_in_use, mean, most_similar, place_beside
+from orbweaver.overlays.magnet.identifier import (
+    FIRST_NODES,
+    GRANT_MS,
+    Grants,
+    Turns,
+    bits_in_use,
+    mean,
+    most_similar,
+    place_apart,
+    place_beside,
+)
 from orbweaver.overlays.magnet.messages import Sample
+from orbweaver.overlays.magnet.params import MagnetParams
 
 TABLE = TopicTable("ABCDEF")
 PLACE = st.integers(0, SPACE - 1)
@@ -81,3 +93,29 @@ def test_midpoints_eat_one_bit_each() -> None:
         after = found
     assert after == 1
     assert bits_in_use(0, 1) == 64
+
+
+def test_a_place_is_given_away_once_at_a_time() -> None:
+    ring = KeptRing(NodeId(1), 0, 2, clockwise=True)
+    ring.put(NodeId(2), 800)
+    grants = Grants()
+    assert [grants.give(ring, NodeId(n), 0) for n in (7, 8, 9)] == [400, 200, 100]
+    assert grants.give(ring, NodeId(7), GRANT_MS + 1) == 400, "nobody has come"
+    assert grants.give(ring, NodeId(2), 3 * GRANT_MS) == SPACE // 2, "it stands nowhere else"
+
+
+def test_the_larger_id_moves_from_a_place_that_two_nodes_have() -> None:
+    ring = KeptRing(NodeId(5), 100, 2, clockwise=True)
+    ring.put(NodeId(4), 100)
+    ring.put(NodeId(6), 200)
+    assert place_apart(ring, NodeId(5)) == 150
+    ring.drop(NodeId(4))
+    ring.put(NodeId(7), 100)
+    assert place_apart(ring, NodeId(5)) is None
+
+
+def test_turns_double_and_a_few_begin() -> None:
+    turns = Turns(MagnetParams(round_ms=1000, growth_ms=100))
+    turns.begin(5000, generator(1))
+    assert [turns.last_ms(n * FIRST_NODES) for n in (0.5, 1, 2, 4)] == [7000, 7000, 7100, 7200]
+    assert 7000 <= turns.mine_ms(64.0) <= turns.last_ms(64.0)

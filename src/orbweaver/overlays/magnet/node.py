@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from typing import ClassVar
 
-from orbweaver.core.identifiers import PLACE_OF_TOPIC, SPACE
+from orbweaver.core.identifiers import PLACE_OF_TOPIC
 from orbweaver.core.ids import NodeId, Topic, check_topic
 from orbweaver.core.messages import Carrier, Event
 from orbweaver.core.overlay import Claims, Context, Overlay, Timer
@@ -20,7 +19,13 @@ from orbweaver.gossip.relays import Relays
 from orbweaver.gossip.similarity import overlap, weighted
 from orbweaver.overlays.magnet.events import Events
 from orbweaver.overlays.magnet.fingers import Fingers
-from orbweaver.overlays.magnet.identifier import bits_in_use, most_similar, place_beside
+from orbweaver.overlays.magnet.identifier import (
+    Grants,
+    Turns,
+    bits_in_use,
+    most_similar,
+    place_apart,
+)
 from orbweaver.overlays.magnet.membership import Membership, hash_of
 from orbweaver.overlays.magnet.messages import (
     MESSAGES,
@@ -51,19 +56,11 @@ from orbweaver.overlays.magnet.params import MagnetParams
 from orbweaver.overlays.magnet.table import Table
 from orbweaver.overlays.magnet.trees import Trees
 
-FIRST_ROUNDS = 2
-"""Rounds of the sampling before the first turn to acquire an identifier."""
-FIRST_NODES = 8
-"""Nodes whose turn is the first. None of them would hear of another in time."""
 TOPICS_ASKED = 8
 """Most topics by whose samples a node estimates how many nodes have their places."""
-GRANT_MS = 10_000
-"""Milliseconds for which a place that was given away counts as taken."""
 RATE_MAX = 1e6
 """Largest rate of publication that another node is believed to have observed, relative to a topic
 of which nothing is known."""
-GRANTS_MAX = 64
-"""Most places given away that are remembered."""
 
 
 class Magnet(Overlay):
@@ -96,10 +93,7 @@ class Magnet(Overlay):
         # Algorithm 1
         self.sampling = False
         """This node takes part in the samples of its topics."""
-        self.met_ms = 0
-        """Since when it has."""
-        self.turn = 0.0
-        """Share of the nodes whose turn comes before this one's, drawn once."""
+        self.turns = Turns(params)
         self.settled = self.placed
         """This node and most others have their places: fingers and trees are worth making."""
         self.asked: NodeId | None = None
@@ -111,8 +105,7 @@ class Magnet(Overlay):
         """Changes of interest since the last move."""
         self.moved_ms = 0
         self.moves = 0
-        self.granted: dict[int, int] = {}
-        """Place given away -> when."""
+        self.grants = Grants()
 
     @classmethod
     def claims(cls, params: MagnetParams) -> Claims:
@@ -247,8 +240,7 @@ class Magnet(Overlay):
         requests would end anywhere."""
         if not self.sampling and self.table.is_quiet(skewed=False) and self.fingers.looked_up:
             self.sampling = True
-            self.met_ms = self.context.outbox.now()
-            self.turn = 1.0 - self.context.rng.random()
+            self.turns.begin(self.context.outbox.now(), self.context.rng)
             self.membership.subscribe(list(self.interest.subscribed), self.sample())
 
     def are_rings_quiet(self) -> bool:
@@ -282,7 +274,9 @@ class Magnet(Overlay):
             self.excluded[self.asked] = None  # it failed; start again without it
             self.asked = None
         elif self.placed:
-            self.avoid_same_place()
+            apart = place_apart(self.table.skewed, self.context.me)
+            if apart is not None:
+                self.move_to(apart)
             if self.changes < params.rejoin_changes or now - self.moved_ms < params.rejoin_ms:
                 return
             self.excluded = {}
@@ -300,30 +294,16 @@ class Magnet(Overlay):
             self.move_to(self.context.places[self.context.me])
 
     def is_my_turn(self, now: int) -> bool:
-        """Whether a node without an identifier is to acquire one now.
-
-        In the paper one node joins after the other, and finds those that came before. Many that
-        start together would all find an empty view, or move to where others just left. So they
-        take turns, in numbers that double: the last half at the end, a few nodes at the beginning.
-        One that comes later, when most nodes have their place, need not wait.
-        """
+        """Return whether a node without an identifier is to acquire one now. One that comes later,
+        when most nodes have their place, need not wait."""
         if not self.sampling:
             return False
-        return now >= self.turn_ms(self.turn) or self.share_placed() > 0.5
+        return now >= self.turns.mine_ms(self.fingers.nodes()) or self.share_placed() > 0.5
 
     def are_turns_over(self, now: int) -> bool:
         """Return whether all nodes that started with this one have had their turn, or whether
         nearly all nodes have their place."""
-        return now >= self.turn_ms(1.0) or self.share_placed() > 0.9
-
-    def turn_ms(self, turn: float) -> int:
-        """Return when the turn comes of a node that drew a number from 0 to 1."""
-        doublings = math.log2(max(1.0, self.fingers.nodes() * turn / FIRST_NODES))
-        return (
-            self.met_ms
-            + FIRST_ROUNDS * self.params.round_ms
-            + int(self.params.growth_ms * doublings)
-        )
+        return now >= self.turns.last_ms(self.fingers.nodes()) or self.share_placed() > 0.9
 
     def share_placed(self) -> float:
         """Return the share of the nodes that have had their turn, by the samples of some topics."""
@@ -335,27 +315,8 @@ class Magnet(Overlay):
 
     def on_acquire(self, sender: NodeId, message: Acquire) -> None:
         """Give the sender the place halfway to this node's successor (line 3)."""
-        now = self.context.outbox.now()
-        skewed = self.table.skewed
-        for old in [p for p, at in self.granted.items() if now - at > GRANT_MS]:
-            del self.granted[old]
-        here = skewed.here
-        ahead = [skewed.places[node] for node in skewed.successors if node != sender]
-        behind = [skewed.places[node] for node in skewed.predecessors if node != sender]
-        # A node that was given a place a moment ago may not have arrived.
-        reach = max((self.ahead(p) for p in ahead), default=SPACE)
-        near = [p for p in self.granted if self.ahead(p) <= reach]
-        ahead = sorted({*ahead, *near}, key=self.ahead)
-        place = place_beside(here, ahead, behind)
-        if place is not None:
-            self.granted[place] = now
-            if len(self.granted) > GRANTS_MAX:
-                del self.granted[next(iter(self.granted))]
+        place = self.grants.give(self.table.skewed, sender, self.context.outbox.now())
         self.context.outbox.send(sender, Acquired(place))
-
-    def ahead(self, place: int) -> int:
-        """Return how far ahead of this node a place is, clockwise."""
-        return (place - self.table.skewed.here) % SPACE
 
     def on_acquired(self, sender: NodeId, message: Acquired) -> None:
         if sender != self.asked:
@@ -366,20 +327,6 @@ class Magnet(Overlay):
             return
         self.move_to(message.place)
         self.table.ask(sender, skewed=True)
-
-    def avoid_same_place(self) -> None:
-        """Move a little if another node has this place too, and the larger id is this node's."""
-        skewed = self.table.skewed
-        for node in skewed.nodes:
-            if skewed.places[node] == self.place and node < self.context.me:
-                ahead = [skewed.places[n] for n in skewed.successors]
-                behind = [skewed.places[n] for n in skewed.predecessors]
-                ahead = [p for p in ahead if p != self.place]
-                behind = [p for p in behind if p != self.place]
-                free = place_beside(self.place, ahead, behind)
-                if free is not None:
-                    self.move_to(free)
-                return
 
     def move_to(self, place: int) -> None:
         """Join the skewed ring at a place. On the control ring the node stays where it is."""

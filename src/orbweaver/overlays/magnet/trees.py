@@ -5,13 +5,8 @@ home to p on the skewed ring: nodes that are close on the ring share most of it.
 some other one (phase 1), the request climbs (phase 2), and from the first node that is on p's own
 greedy path, the path grows down to p (phase 3).
 
-Whether a node is on it is told by its *range* (ours). Of the nodes to which its parent can pass a
-message, the node is the one chosen for all places from its own to below that of the next one. So a
-node's range ends where the next neighbour of its parent stands, or where its parent's range ends;
-the range of the home is the whole ring. With ranges, the path is the greedy one exactly. The
-printed condition, that the tree has the edge to the next hop from here, stops too low where an
-ancestor knows a node closer to p. And when a finger or a place changes, a node finds itself out of
-its parent's range, keeps the parent for the moment, and joins again.
+Whether a node is on it is told by its *range* (`branch.py`). When a finger or a place changes, a
+node finds itself out of its parent's range, keeps the parent for the moment, and joins again.
 
 Beats go down from the root. They carry the ranges, and a number by which a branch knows that it
 still hangs at the root: in a loop of parents it does not grow.
@@ -21,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from orbweaver.core.identifiers import PLACE_OF_TOPIC, SPACE
+from orbweaver.core.identifiers import PLACE_OF_TOPIC
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import pick
+from orbweaver.overlays.magnet.branch import Branch, end_of, in_range, is_outside
 from orbweaver.overlays.magnet.messages import (
     Beat,
     Branching,
@@ -46,31 +42,6 @@ BEATS_MISSED = 4
 """Beats without news of the root after which a branch has lost it."""
 VIA_HOME = 1
 """How often a node without members to ask tries its own way to the home first."""
-
-
-class Branch:
-    """The place of this node in one tree."""
-
-    __slots__ = ("asked_ms", "beat", "children", "depth", "end", "fresh_ms", "parent", "root",
-                 "rooted", "stray", "tries")  # fmt: skip
-
-    def __init__(self, root: NodeId, now: int) -> None:
-        self.parent: NodeId | None = None
-        self.rooted = False
-        """This node is the home."""
-        self.end = 0
-        """Where this node's range ends."""
-        self.stray = True
-        """The greedy path to this node no longer comes through the parent, or there is none."""
-        self.children: dict[NodeId, None] = {}
-        self.depth = 0
-        """Edges from the root to this node."""
-        self.root = root
-        self.beat = -1
-        self.fresh_ms = now
-        """When the last new beat of the root came."""
-        self.asked_ms = -(1 << 40)
-        self.tries = 0
 
 
 class Trees:
@@ -260,7 +231,7 @@ class Trees:
         if message.origin == self._me:
             self._seek_home(message)
         elif branch is not None and self._attached(branch) and not branch.stray:
-            if self._in_range(branch, message.place):
+            if in_range(self._table.skewed, branch, message.place):
                 self._grow(topic, branch, message.origin, message.place, 0)
             elif branch.parent is not None and not message.home:
                 climb = JoinTree(topic, message.origin, message.place, False, message.hops + 1)
@@ -308,10 +279,8 @@ class Trees:
         if hop not in branch.children:
             branch.children[hop] = None
             self._new[topic, hop] = None
-        grow = Grow(
-            topic, origin, place, self._end_of(branch, hop), branch.root, max(0, branch.beat),
-            branch.depth + 1, hops + 1,
-        )  # fmt: skip
+        end, beat = end_of(skewed, branch, hop), max(0, branch.beat)
+        grow = Grow(topic, origin, place, end, branch.root, beat, branch.depth + 1, hops + 1)
         self._outbox.send(hop, grow)
 
     def on_grow(self, sender: NodeId, message: Grow) -> None:
@@ -332,7 +301,7 @@ class Trees:
             branch.fresh_ms = now
         branch.root, branch.beat, branch.end = message.root, message.beat, message.end
         branch.depth = min(message.depth, HOPS_MAX)
-        branch.stray = self._outside(sender, message.end)
+        branch.stray = is_outside(self._table.skewed, sender, message.end)
         branch.tries = 0
         if message.origin == self._me:
             return
@@ -340,38 +309,6 @@ class Trees:
             self._look[topic] = None  # if no child comes of it
         if not branch.stray:
             self._grow(topic, branch, message.origin, message.place, message.hops)
-
-    # -- ranges
-
-    def _in_range(self, branch: Branch, place: int) -> bool:
-        if branch.rooted:
-            return True
-        here = self._table.skewed.here
-        return 0 < (place - here) % SPACE < (branch.end - here) % SPACE
-
-    def _outside(self, parent: NodeId, end: int) -> bool:
-        """Return whether a range that a parent gives does not reach beyond this node."""
-        skewed = self._table.skewed
-        start = skewed.places[parent]
-        here = (skewed.here - start) % SPACE
-        return not 0 < here < ((end - start) % SPACE or SPACE)
-
-    def _end_of(self, branch: Branch, child: NodeId) -> int:
-        """Return where the range of a child ends. A child that this node's own range does not
-        reach gets its own place."""
-        skewed = self._table.skewed
-        here = skewed.here
-        place = skewed.places[child]
-        ahead = (place - here) % SPACE
-        span = (
-            ((branch.end - here) % SPACE or SPACE)
-            if branch.rooted
-            else ((branch.end - here) % SPACE)
-        )
-        if not 0 < ahead < span:
-            return place
-        after = (skewed.after(child) - here) % SPACE or SPACE
-        return (here + min(after, span)) % SPACE
 
     # -- beats
 
@@ -403,7 +340,7 @@ class Trees:
             self._outbox.send(child, Beat(tuple(branches)))
 
     def _branching(self, topic: Topic, branch: Branch, child: NodeId, recent: Recents) -> Branching:
-        end = self._end_of(branch, child)
+        end = end_of(self._table.skewed, branch, child)
         beat = max(0, branch.beat)
         return Branching(topic, end, branch.root, beat, branch.depth + 1, recent)
 
@@ -424,7 +361,7 @@ class Trees:
                 branch.root, branch.beat = news.root, news.beat
                 branch.depth = min(news.depth, HOPS_MAX)
             branch.end = news.end
-            stray = self._outside(sender, news.end)
+            stray = is_outside(self._table.skewed, sender, news.end)
             if stray and not branch.stray:
                 self._look[news.topic] = None
                 branch.asked_ms = now
