@@ -322,6 +322,51 @@ def test_only_allowed_publishers_are_heard():
     asyncio.run(scenario())
 
 
+def test_only_the_publisher_in_a_feeds_name_is_heard():
+    """Also where a false publisher's own node lets it publish."""
+
+    async def scenario():
+        async with make_node() as first:
+            feed = f"news@{first.id}"
+            async with make_node(join=[first.address]) as second:
+                reader = await second.subscribe(feed)
+                await first.subscribe(feed)
+                await until(lambda: bool(second.neighbours() and first.neighbours()))
+                with pytest.raises(UsageError, match=f"{second.id} may not publish on '{feed}'"):
+                    await second.publish(feed, "false")
+                second.host.publish(feed, b"false")
+                await until(lambda: first.counters.not_allowed >= 1)
+                await first.publish(feed, "true")
+                assert (await reader.next(20)).payload == b"true"
+                assert first.counters.delivered == 0
+                assert second.host.overlay.context.publisher_of(feed) == first.host.me
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("rules", "may", "master"),
+    [
+        ({}, [True, False, False], 0),
+        ({"news@{0}": ["{1}"]}, [True, True, False], 0),
+        ({"#": ["{0}", "{1}"]}, [True, False, False], 0),
+        ({"#": ["{1}"]}, [False, False, False], None),
+    ],
+)
+def test_who_may_publish_on_a_feed_that_names_its_publisher(rules, may, master):
+    ids = [f"{n:016x}" for n in (10, 11, 12)]
+    given = {key.format(*ids): [one.format(*ids) for one in value] for key, value in rules.items()}
+
+    async def scenario():
+        async with make_node(publishers=given) as node:
+            feed = f"news@{ids[0]}"
+            gate = node.host.gate
+            assert [gate.may_publish(int(one, 16), feed) for one in ids] == may
+            assert gate.publisher_of(feed) == (None if master is None else int(ids[master], 16))
+
+    asyncio.run(scenario())
+
+
 def test_unsigned_events_are_refused_where_signatures_are_wanted():
     async def scenario():
         async with (

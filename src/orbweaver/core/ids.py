@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, NewType
 
 from msgspec import Meta
@@ -22,6 +23,17 @@ WILDCARDS = ("#", "+", "*")
 Topic = Annotated[str, Meta(max_length=TOPIC_BYTES_MAX)]
 """A topic's name: UTF-8 with ``/`` between levels, as in ``news/sport``. A message that holds a
 name of more than `TOPIC_BYTES_MAX` characters is rejected as a whole."""
+
+
+NAMED_PUBLISHER = re.compile(r"@([0-9a-f]{16})$")
+"""The end of a name that carries the publisher of a feed, as in ``news@1f00c0ffee15600d``."""
+
+
+def publisher_in(topic: Topic) -> NodeId | None:
+    """Return the node that the name of a feed says is its publisher, by the id that `orbweaver
+    keys show` prints."""
+    found = NAMED_PUBLISHER.search(topic) if "@" in topic else None
+    return NodeId(int(found[1], 16)) if found else None
 
 
 def check_topic(topic: str) -> Topic:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import structlog
 
 from orbweaver.core.errors import ProtocolError, UsageError
-from orbweaver.core.ids import NodeId, Topic, check_topic
+from orbweaver.core.ids import NodeId, Topic, check_topic, publisher_in
 from orbweaver.core.messages import Carrier, Codec, Event, Message
 from orbweaver.core.topics import TopicTable
 from orbweaver.net.connection import KEPT_SEALS_MAX, UPKEEP_BURST, Connection
@@ -271,7 +271,8 @@ class Gate:
             except UsageError as error:
                 self._counters.bad_messages += 1
                 return Fault(str(error), True)
-        if self._allowed and not self.may_publish(event.publisher, event.topic):
+        limited = self._allowed or "@" in event.topic
+        if limited and not self.may_publish(event.publisher, event.topic):
             self._counters.not_allowed += 1
             # The sender may have a different list for now.
             return Fault("its publisher may not publish on its topic", False)
@@ -299,7 +300,9 @@ class Gate:
 
     def may_publish(self, node: NodeId, topic: Topic) -> bool:
         """Return whether a node may publish on a topic. The longest entry in the list of publishers
-        that matches the topic counts; without one, every node may."""
+        that matches the topic counts; without one, every node may. On a feed whose name carries
+        its publisher it is that node, if the entry has it, and those that an entry for this very
+        feed lists."""
         allowed = self._allowed_on(topic)
         return allowed is None or node in allowed
 
@@ -308,6 +311,14 @@ class Gate:
         return next(iter(self._allowed_on(topic) or ()), None)
 
     def _allowed_on(self, topic: Topic) -> dict[NodeId, None] | None:
+        listed, named = self._listed_for(topic), publisher_in(topic)
+        if named is None:
+            return listed
+        if topic in self._allowed:
+            return {named: None} | self._allowed[topic]
+        return {named: None} if listed is None or named in listed else {}
+
+    def _listed_for(self, topic: Topic) -> dict[NodeId, None] | None:
         allowed = self._allowed.get(topic)
         levels = topic.split("/")
         for depth in range(len(levels), -1, -1):

@@ -21,7 +21,7 @@ import msgspec
 import structlog
 
 from orbweaver.core.errors import PayloadTooLarge, ProtocolError, UsageError
-from orbweaver.core.ids import NodeId, Topic, check_single_topic
+from orbweaver.core.ids import NodeId, Topic, check_single_topic, publisher_in
 from orbweaver.core.messages import INTEREST_BYTES_MAX, Carrier, names_size
 from orbweaver.core.overlay import Overlay
 from orbweaver.net.bootstrap import Bootstrap
@@ -249,6 +249,11 @@ class NetworkNode:
             raise PayloadTooLarge(len(payload), self.settings.payload_bytes_max, "this node sends")
         if len(payload) > host.peers.payload_most:
             raise PayloadTooLarge(len(payload), host.peers.payload_most, "its peers take")
+        if publisher_in(topic) is not None and not host.gate.may_publish(host.me, topic):
+            raise UsageError(
+                f"node {self.id} may not publish on '{topic}': publish at the node that the name "
+                "carries, or list this node under publishers"
+            )
         if topic not in host.interest:
             self._check_interest(host, topic)
             host.interest[topic] = None

@@ -238,10 +238,15 @@ class Simulation:
         return [topics[min(bisect_right(cumulative, x), len(topics) - 1)] for x in draws]
 
     def _draw_publishers(self) -> dict[Topic, NodeId]:
-        """Draw one publisher for each topic among its subscribers, if the scenario says so. Where
-        some of them are up for the whole run, it is one of these."""
+        """Return the publisher of each feed `feed@NODE` where NODE is the name of a node, and draw
+        one for each other topic among its subscribers, if the scenario says so. Where some of them
+        are up for the whole run, it is one of these."""
+        subscriptions = self.workload.subscriptions
+        by_name = {label: NodeId(n) for n, label in enumerate(subscriptions.labels)}
+        ends = {topic: topic.rpartition("@")[2] for topic in subscriptions.topics if "@" in topic}
+        named = {topic: by_name[end] for topic, end in ends.items() if end in by_name}
         if self.scenario.publish.by != "publisher":
-            return {}
+            return named
         subscribers: dict[Topic, list[NodeId]] = {}
         for number, topics in enumerate(self.workload.subscriptions.of_node):
             for topic in topics:
@@ -251,14 +256,16 @@ class Simulation:
         changing |= joining_late(self._changes)
         found = {}
         for topic in self.workload.subscriptions.topics:
-            if topic in subscribers:
+            if topic in named:
+                found[topic] = named[topic]
+            elif topic in subscribers:
                 staying = [node for node in subscribers[topic] if node not in changing]
                 found[topic] = pick(rng, staying or subscribers[topic])
         return found
 
     def _publish(self, topic: Topic, payload: bytes) -> None:
         """Publish at a node that may publish on the topic, if one of them is up."""
-        if self._publishers:
+        if topic in self._publishers:
             self.world.publish(self.world.nodes[self._publishers[topic]], topic, payload)
             return
         oracle = self.world.oracle

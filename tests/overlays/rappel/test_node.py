@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -247,3 +248,29 @@ def test_a_lost_parent_is_replaced_and_what_was_missed_is_pulled() -> None:
     node.receive(ROOT, JoinOk(descent(ROOT), ((ROOT, 0, "news", 0), (ROOT, 0, "news", 1))))
     pulls = [message for to, message in outbox.take() if type(message).__name__ == "FeedPull"]
     assert [name[3] for name in pulls[0].names] == [0, 1]  # type: ignore[attr-defined]
+
+
+def test_the_name_of_a_feed_says_who_publishes_it(tmp_path: Path) -> None:
+    """In a simulation by the name of a node, and all updates come from there."""
+    table = tmp_path / "table.csv"
+    lines = [f"{name},{feed}" for name in ("ann", "ben", "cat", "dan") for feed in FEEDS]
+    table.write_text("\n".join(["node,topic", *lines]))
+    made = run(workload={"file": str(table)}, publish={"per_topic": 3, "every_ms": 20})
+    labels = made.workload.subscriptions.labels
+    publications = made.outcome.records["publications"]  # type: ignore[attr-defined]
+    told = zip(publications["topic"], publications["node"], strict=True)
+    by_feed: dict[str, set[str]] = {}
+    for topic, node in told:
+        by_feed.setdefault(topic, set()).add(labels[node])
+    assert by_feed["news@ben"] == {"ben"}
+    assert by_feed["sport/tennis@dan"] == {"dan"}
+    for node in made.world.nodes:
+        tree = node.overlay.trees["news@ben"]  # type: ignore[union-attr]
+        assert tree.root is not None
+        assert labels[tree.root] == "ben"
+        assert node.overlay.context.publisher_of("me@example.org") is None  # type: ignore[union-attr]
+    assert sum(publications["relays"]) == 0
+    assert sum(publications["deliveries"]) == 3 * len(publications["topic"])
+
+
+FEEDS = ("news@ben", "sport/tennis@dan", "me@example.org")
