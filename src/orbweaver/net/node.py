@@ -249,13 +249,13 @@ class NetworkNode:
             raise PayloadTooLarge(len(payload), self.settings.payload_bytes_max, "this node sends")
         if len(payload) > host.peers.payload_most:
             raise PayloadTooLarge(len(payload), host.peers.payload_most, "its peers take")
+        self._check_interest(host, topic)
         if publisher_in(topic) is not None and not host.gate.may_publish(host.me, topic):
             raise UsageError(
                 f"node {self.id} may not publish on '{topic}': publish at the node that the name "
                 "carries, or list this node under publishers"
             )
         if topic not in host.interest:
-            self._check_interest(host, topic)
             host.interest[topic] = None
             if host.recorder is not None:
                 host.recorder.interest(topic, "publish")
