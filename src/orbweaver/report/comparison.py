@@ -87,7 +87,8 @@ def write_page(
         "over events. Load by interest is the correlation between the messages that a node sends "
         "and receives and the number of its subscriptions, and bytes by interest the one of the "
         "bytes that it sends. Where it is 1, the load of a node follows from its own "
-        "subscriptions. Busiest 1 % is the share of all messages that these nodes carry."
+        "subscriptions; where all nodes have equally many, there is no correlation. Busiest 1 % is "
+        "the share of all messages that these nodes carry."
     )
     page.plots(_comparison_plots(calm))
     if churned:
