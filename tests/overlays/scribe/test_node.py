@@ -287,6 +287,33 @@ def test_a_node_that_is_farther_than_this_one_cannot_confirm_events() -> None:
     assert node.events.unconfirmed
 
 
+def test_a_root_hands_recent_events_over_to_the_next_root() -> None:
+    node, outbox = make(publisher=PEER, root="publisher")
+    event = node.publish("news", b"x")
+    assert node.backlog() == 0, "it knows no other node, so it is the root itself"
+    outbox.take()
+    node.receive(PEER, PastryProbeOk(()))
+    run_for(node, outbox, 300)
+    assert [(to, m.event) for to, m in sent(outbox, ScribePublish)] == [(PEER, event)]
+
+
+def test_a_new_child_is_told_of_recent_events_and_all_children_three_times() -> None:
+    node, outbox = make(publisher=ME, root="publisher")
+    event = node.publish("news", b"x")
+    node.receive(LIAR, PastryAlive(chosen=True))
+    node.receive(LIAR, Relay(("news",)))
+    outbox.take()
+    run_for(node, outbox, 300)
+    told = (Span(event.stream, 0, 0),)
+    assert [(to, m.spans) for to, m in sent(outbox, ScribeRecent)] == [(LIAR, told)]
+    for _ in range(20):
+        node.receive(LIAR, Relay(("news",)))
+        run_for(node, outbox, 500)
+    assert len(sent(outbox, ScribeRecent)) == 3
+    node.receive(LIAR, Pull((event.publisher, event.epoch, "news", 0)))
+    assert [m.event for _, m in sent(outbox, ScribeMulticast)] == [event]
+
+
 def test_a_gap_is_pulled_at_once_and_an_event_is_delivered_once() -> None:
     node, outbox = linked()
     for seq in (0, 3, 3):
