@@ -71,7 +71,7 @@ def resident_mb(pid: int) -> float:
 
 
 def _tls(folder: Path) -> str:
-    from orbweaver.net.authority import equip, make_authority
+    from orbweaver.net.keys.authority import equip, make_authority
 
     make_authority(folder / "authority", "bench")
     equip(folder / "authority", folder / "node", "node")

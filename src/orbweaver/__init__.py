@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from orbweaver.core.errors import NotDrained, PayloadTooLarge, UsageError
     from orbweaver.embed import Node, NodeSettings
+    from orbweaver.net.events.subscription import Delivery, Subscription
     from orbweaver.net.node import Receipt
-    from orbweaver.net.subscription import Delivery, Subscription
 
 __version__ = "0.1.0"
 __all__ = [
@@ -17,13 +17,13 @@ __all__ = [
 ]  # fmt: skip
 
 _PLACES = {
-    "Delivery": "orbweaver.net.subscription",
+    "Delivery": "orbweaver.net.events.subscription",
     "Node": "orbweaver.embed",
     "NodeSettings": "orbweaver.embed",
     "NotDrained": "orbweaver.core.errors",
     "PayloadTooLarge": "orbweaver.core.errors",
     "Receipt": "orbweaver.net.node",
-    "Subscription": "orbweaver.net.subscription",
+    "Subscription": "orbweaver.net.events.subscription",
     "UsageError": "orbweaver.core.errors",
 }
 

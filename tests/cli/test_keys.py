@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from orbweaver.net.authority import equip, make_authority
-from orbweaver.net.certificates import client_context, server_context
-from orbweaver.net.identity import Identity
-from orbweaver.net.status import id_text
-from tests.net.tls_folders import meet, node_in
+from orbweaver.net.admin.status import id_text
+from orbweaver.net.keys.authority import equip, make_authority
+from orbweaver.net.keys.certificates import client_context, server_context
+from orbweaver.net.keys.identity import Identity
+from tests.net.keys.tls_folders import meet, node_in
 
 COMMAND = str(Path(sys.executable).with_name("orbweaver"))
 

@@ -25,9 +25,9 @@ from orbweaver.cli.reading import (
     trouble,
 )
 from orbweaver.core.errors import UsageError
-from orbweaver.net.admin import Admin
+from orbweaver.net.admin.pages import Admin
+from orbweaver.net.admin.status import LinkStatus, Status, TopicStatus
 from orbweaver.net.counters import Counters
-from orbweaver.net.status import LinkStatus, Status, TopicStatus
 
 STATUS = Status(
     id="000000000000beef",

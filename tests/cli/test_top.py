@@ -19,7 +19,7 @@ from orbweaver.cli.top import top
 from orbweaver.cli.top_view import Top
 from orbweaver.cli.watching import StatusReading, Watched, addresses
 from orbweaver.core.errors import UsageError
-from orbweaver.net.status import LinkStatus, Status, TopicStatus
+from orbweaver.net.admin.status import LinkStatus, Status, TopicStatus
 
 
 def status(number: int, uptime: float, **counters: int) -> Status:

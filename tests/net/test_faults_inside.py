@@ -16,7 +16,7 @@ from orbweaver.gossip.messages import Shuffle
 from orbweaver.net import host as host_module
 from orbweaver.net.node import NetworkNode
 from orbweaver.overlays.spidercast.messages import Leave
-from tests.net.arena import arena
+from tests.net.gate.arena import arena
 from tests.net.live import make_node, until
 
 

@@ -9,11 +9,11 @@ import pytest
 import orbweaver
 from orbweaver.core.errors import UsageError
 from orbweaver.core.messages import Carrier, Event
-from orbweaver.net.eventlog import EventLog
-from orbweaver.net.handover import Handover
-from orbweaver.net.readers import _order
+from orbweaver.net.events.handover import Handover
+from orbweaver.net.events.readers import _order
+from orbweaver.net.events.subscription import Subscription
+from orbweaver.net.events.window import EventLog
 from orbweaver.net.settings import Settings
-from orbweaver.net.subscription import Subscription
 from tests.net.live import make_node, nodes, until
 
 OVERLAYS = ["spidercast", "vitis", "rvr", "ring-per-topic"]

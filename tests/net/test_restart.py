@@ -7,9 +7,10 @@ import time
 
 import pytest
 
-from orbweaver.net import epochs, host
-from orbweaver.net.epochs import read_epoch, write_epoch
-from tests.net.arena import Logs
+from orbweaver.net import host
+from orbweaver.net.keys import epochs
+from orbweaver.net.keys.epochs import read_epoch, write_epoch
+from tests.net.gate.arena import Logs
 from tests.net.live import make_node, until
 
 

@@ -18,7 +18,7 @@ from orbweaver.metrics.deliveries import deliveries
 from orbweaver.metrics.snapshot import snapshot
 from orbweaver.metrics.summary import MEANING
 from orbweaver.metrics.traffic import overhead_by_node, sent, sent_bytes
-from orbweaver.net.identity import Identity
+from orbweaver.net.keys.identity import Identity
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.settings import Settings
 from orbweaver.overlays.catalog import find

@@ -17,7 +17,7 @@ from orbweaver.core.messages import Codec, Event
 from orbweaver.core.topics import TopicTable
 from orbweaver.gossip.plumtree.messages import Push
 from orbweaver.gossip.plumtree.plumtree import Plumtree
-from orbweaver.net.frames import FrameReader, messages_header
+from orbweaver.net.wire.frames import FrameReader, messages_header
 from wire.payload import TOPIC, Tally
 from wire.talk import answer_for, publish_by_loop, tell
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import orbweaver
 from orbweaver.core.messages import Event
-from orbweaver.net.seals import Sealer
+from orbweaver.net.wire.seals import Sealer
 from wire.payload import TOPIC, Tally
 from wire.talk import answer_for, publish_by_loop, tell
 

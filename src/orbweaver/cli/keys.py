@@ -54,8 +54,8 @@ def init(
 
         orbweaver keys init authority --name "exchange, London"
     """
-    from orbweaver.net.authority import AUTHORITY_KEY, make_authority
-    from orbweaver.net.certificates import AUTHORITY
+    from orbweaver.net.keys.authority import AUTHORITY_KEY, make_authority
+    from orbweaver.net.keys.certificates import AUTHORITY
 
     make_authority(folder, name)
     _print([folder / AUTHORITY_KEY, folder / AUTHORITY], json)
@@ -103,8 +103,8 @@ def issue(
 
         orbweaver keys issue authority --name london-2 --public-key 6f2c...
     """
-    from orbweaver.net.authority import equip
-    from orbweaver.net.certificates import AUTHORITY, CERTIFICATE, KEY
+    from orbweaver.net.keys.authority import equip
+    from orbweaver.net.keys.certificates import AUTHORITY, CERTIFICATE, KEY
 
     if out_folder is None:
         if name in ("", ".", "..") or "/" in name:
@@ -181,10 +181,10 @@ def _text(value: Any) -> Text:
 
 def _rows(path: Path) -> list[dict[str, Any]]:
     """Return a row for each key or certificate in a file."""
-    from orbweaver.net.authority import AUTHORITY_KEY
-    from orbweaver.net.certificate_parts import show
-    from orbweaver.net.identity import Identity, node_of
-    from orbweaver.net.status import id_text
+    from orbweaver.net.admin.status import id_text
+    from orbweaver.net.keys.authority import AUTHORITY_KEY
+    from orbweaver.net.keys.certificate_parts import show
+    from orbweaver.net.keys.identity import Identity, node_of
 
     try:
         is_key = b"PRIVATE KEY-----" in path.read_bytes()

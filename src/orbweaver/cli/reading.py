@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from orbweaver.core.errors import UsageError
-from orbweaver.net.status import ADMIN_HOST, ADMIN_PORT, Status
+from orbweaver.net.admin.status import ADMIN_HOST, ADMIN_PORT, Status
 
 DEFAULT = f"{ADMIN_HOST}:{ADMIN_PORT}"
 TIMEOUT_S = 3.0

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from orbweaver.cli.reading import DEFAULT, duration, printable, read_status, size, trouble
 from orbweaver.cli.terminal import out, print_json, show, table
+from orbweaver.net.admin.status import Status
 from orbweaver.net.counters import Counters
-from orbweaver.net.status import Status
 
 
 def status(

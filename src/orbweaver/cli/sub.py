@@ -27,10 +27,10 @@ from orbweaver.cli.loops import run
 from orbweaver.cli.reading import printable
 from orbweaver.cli.terminal import err
 from orbweaver.core.ids import check_single_topic
+from orbweaver.net.events.subscription import Delivery, Subscription
 from orbweaver.net.logs import configure_logs
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.settings import Settings
-from orbweaver.net.subscription import Delivery, Subscription
 
 BATCH = 10_000
 """Most events in one write to stdout."""

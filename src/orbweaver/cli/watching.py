@@ -9,7 +9,7 @@ from pathlib import Path
 
 from orbweaver.cli.reading import parse_address, read_memory, read_status, trouble
 from orbweaver.core.errors import UsageError
-from orbweaver.net.status import Status
+from orbweaver.net.admin.status import Status
 
 HISTORY = 120
 """How many rates of delivery are kept for each node."""

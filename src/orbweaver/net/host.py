@@ -25,20 +25,20 @@ from orbweaver.core.messages import Carrier, Codec, Event, Message
 from orbweaver.core.overlay import Context, Overlay, Timer, check_kept
 from orbweaver.core.params import Params
 from orbweaver.core.topics import TopicTable
-from orbweaver.net.cards import AddressBook, Card, make_card
-from orbweaver.net.connection import TOLD_CARDS_MAX, Connection
 from orbweaver.net.counters import Counters
-from orbweaver.net.datagrams import Datagrams, Letter
-from orbweaver.net.frames import Cards, CatchingUp, ControlMessage, Declined, Seals
-from orbweaver.net.gate import DECLINED_MAX, Gate
-from orbweaver.net.identity import Identity
-from orbweaver.net.kept import read_kept, write_kept
-from orbweaver.net.limits import Bucket
-from orbweaver.net.listener import Listener
-from orbweaver.net.outgoing import CROWDED, Outgoing
-from orbweaver.net.peers import Peers, PeerState
-from orbweaver.net.seals import Sealer
+from orbweaver.net.gate.gate import DECLINED_MAX, Gate
+from orbweaver.net.gate.limits import Bucket
+from orbweaver.net.keys.identity import Identity
+from orbweaver.net.keys.kept import read_kept, write_kept
+from orbweaver.net.peers.cards import AddressBook, Card, make_card
+from orbweaver.net.peers.listener import Listener
+from orbweaver.net.peers.outgoing import CROWDED, Outgoing
+from orbweaver.net.peers.peers import Peers, PeerState
 from orbweaver.net.settings import Settings, split_address
+from orbweaver.net.wire.connection import TOLD_CARDS_MAX, Connection
+from orbweaver.net.wire.datagrams import Datagrams, Letter
+from orbweaver.net.wire.frames import Cards, CatchingUp, ControlMessage, Declined, Seals
+from orbweaver.net.wire.seals import Sealer
 from orbweaver.records.live import LiveRecorder
 
 TIMER_AGAIN_MS = 1000

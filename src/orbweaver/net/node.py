@@ -24,16 +24,16 @@ from orbweaver.core.errors import PayloadTooLarge, ProtocolError, UsageError
 from orbweaver.core.ids import NodeId, Topic, check_single_topic, publisher_in
 from orbweaver.core.messages import INTEREST_BYTES_MAX, Carrier, names_size
 from orbweaver.core.overlay import Overlay
-from orbweaver.net.bootstrap import Bootstrap
-from orbweaver.net.cards import join_address
-from orbweaver.net.catchup import CatchUp
-from orbweaver.net.connection import Connection
+from orbweaver.net.admin.status import ADMIN_PORT, Status, id_text
+from orbweaver.net.admin.status_of import status_of
 from orbweaver.net.counters import Counters
-from orbweaver.net.departures import drain
-from orbweaver.net.epochs import read_epoch, write_epoch
-from orbweaver.net.eventlog import EventLog
-from orbweaver.net.frames import CatchingUp
+from orbweaver.net.events.catchup import CatchUp
+from orbweaver.net.events.departures import drain
+from orbweaver.net.events.readers import Readers
+from orbweaver.net.events.subscription import Subscription
+from orbweaver.net.events.window import EventLog
 from orbweaver.net.host import Host
+from orbweaver.net.keys.epochs import read_epoch, write_epoch
 from orbweaver.net.logs import default_logs
 from orbweaver.net.opening import (
     epoch_path,
@@ -44,16 +44,16 @@ from orbweaver.net.opening import (
     open_records,
     open_tls,
 )  # fmt: skip
-from orbweaver.net.readers import Readers
+from orbweaver.net.peers.bootstrap import Bootstrap
+from orbweaver.net.peers.cards import join_address
 from orbweaver.net.settings import Settings, split_address
-from orbweaver.net.status import ADMIN_PORT, Status, id_text
-from orbweaver.net.status_of import status_of
-from orbweaver.net.subscription import Subscription
 from orbweaver.net.upkeep import Upkeep
+from orbweaver.net.wire.connection import Connection
+from orbweaver.net.wire.frames import CatchingUp
 from orbweaver.records.live import LiveRecorder
 
 if TYPE_CHECKING:
-    from orbweaver.net.admin import Admin
+    from orbweaver.net.admin.pages import Admin
 
 JOIN_S = 5.0
 """Seconds that a node waits for an answer before it starts alone."""
@@ -152,7 +152,7 @@ class NetworkNode:
         self._bootstrap = Bootstrap(host, self.settings.join)
         await host.listen()
         if self.settings.admin:
-            from orbweaver.net.admin import Admin  # 4 MB, only for nodes with an admin page
+            from orbweaver.net.admin.pages import Admin  # 4 MB, only for nodes with an admin page
 
             self._admin = Admin(host.counters, self.status)
             bound = await self._admin.start(*split_address(self.settings.admin, ADMIN_PORT))

@@ -12,10 +12,10 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Seal
 from orbweaver.core.overlay import Overlay
 from orbweaver.core.params import Params, build, differing
-from orbweaver.net.eventlog import EventLog
-from orbweaver.net.identity import Identity
-from orbweaver.net.seals import BatchSeal, SealChecker
+from orbweaver.net.events.window import EventLog
+from orbweaver.net.keys.identity import Identity
 from orbweaver.net.settings import Settings
+from orbweaver.net.wire.seals import BatchSeal, SealChecker
 from orbweaver.records.live import LiveRecorder
 
 CLOCK_MS = 60_000
@@ -67,7 +67,7 @@ def open_tls(settings: Settings) -> tuple[ssl.SSLContext, ssl.SSLContext] | None
     TLS."""
     if not settings.tls:
         return None
-    from orbweaver.net.certificates import client_context, server_context
+    from orbweaver.net.keys.certificates import client_context, server_context
 
     folder = Path(settings.tls)
     return server_context(folder), client_context(folder)
@@ -87,7 +87,7 @@ def open_log(settings: Settings, now: int) -> EventLog:
     }
     if not settings.state:
         return EventLog(**limits)  # type: ignore[arg-type]
-    from orbweaver.net.durable import DurableLog
+    from orbweaver.net.events.durable import DurableLog
 
     folder = Path(settings.state)
     _make_folder(folder)

@@ -10,13 +10,13 @@ import msgspec
 import structlog
 
 from orbweaver.core.errors import ProtocolError
-from orbweaver.net.bootstrap import Bootstrap
-from orbweaver.net.cards import Card
-from orbweaver.net.catchup import CatchUp
-from orbweaver.net.eventlog import EventLog
+from orbweaver.net.events.catchup import CatchUp
+from orbweaver.net.events.readers import Readers
+from orbweaver.net.events.window import EventLog
+from orbweaver.net.gate.limits import Sparing
 from orbweaver.net.host import Host
-from orbweaver.net.limits import Sparing
-from orbweaver.net.readers import Readers
+from orbweaver.net.peers.bootstrap import Bootstrap
+from orbweaver.net.peers.cards import Card
 
 EVERY_S = 0.25
 """Seconds from one round of upkeep to the next."""

@@ -18,10 +18,10 @@ from pathlib import Path
 from random import Random
 
 from orbweaver.core.overlay import Overlay
+from orbweaver.net.events.seen import Seen
+from orbweaver.net.events.subscription import Subscription
 from orbweaver.net.node import NetworkNode
-from orbweaver.net.seen import Seen
 from orbweaver.net.settings import make_settings
-from orbweaver.net.subscription import Subscription
 from orbweaver.swarm.latencies import bar_of
 from orbweaver.swarm.messages import (
     GO,

@@ -23,10 +23,10 @@ from orbweaver.core.messages import Event, Message
 from orbweaver.core.overlay import Overlay
 from orbweaver.core.params import Params
 from orbweaver.core.seeds import generator, sample
-from orbweaver.net.identity import Identity
+from orbweaver.net.events.subscription import Subscription
+from orbweaver.net.keys.identity import Identity
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.settings import Settings
-from orbweaver.net.subscription import Subscription
 from orbweaver.testing.paced_loop import PacedLoop
 
 CONTACTS = 3

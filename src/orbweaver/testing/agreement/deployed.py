@@ -21,7 +21,7 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Message
 from orbweaver.core.params import differing
 from orbweaver.core.seeds import sample
-from orbweaver.net.identity import Identity
+from orbweaver.net.keys.identity import Identity
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.opening import open_params
 from orbweaver.net.settings import Settings

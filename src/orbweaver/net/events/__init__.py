@@ -1,0 +1,1 @@
+"""The events that a node keeps, requests, and gives to its readers."""

@@ -1,0 +1,1 @@
+"""What a peer may send, and how much of it."""

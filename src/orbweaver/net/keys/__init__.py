@@ -1,0 +1,1 @@
+"""Keys, certificates, and what else stays beside a node's key."""

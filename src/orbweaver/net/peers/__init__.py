@@ -1,0 +1,1 @@
+"""The other nodes: where they are, and the connections to them."""
