@@ -207,20 +207,22 @@ def test_a_status_that_fails_is_a_500_and_the_server_goes_on() -> None:
 @pytest.mark.parametrize(
     ("request_", "code"),
     [
-        (b"GET / HTTP/1.1\r\n\r\n", 200),
-        (b"GET /metrics/ HTTP/1.1\r\n\r\n", 404),
-        (b"GET /../etc/passwd HTTP/1.1\r\n\r\n", 404),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 200),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", 400),
+        (b"GET /metrics/ HTTP/1.0\r\n\r\n", 404),
+        (b"GET /../etc/passwd HTTP/1.0\r\n\r\n", 404),
         (b"GET /status HTTP/1.0\r\n\r\n", 200),
         (b"GET /status HTTP/1.1\r\nHost: localhost\r\nX: y z\r\n\r\nleft over", 200),
-        (b"POST /status HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", 405),
-        (b"HEAD /status HTTP/1.1\r\n\r\n", 405),
-        (b"get /status HTTP/1.1\r\n\r\n", 405),
+        (b"POST /status HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc", 405),
+        (b"HEAD /status HTTP/1.0\r\n\r\n", 405),
+        (b"get /status HTTP/1.0\r\n\r\n", 405),
         (b"\r\n\r\n", 400),
         (b"GET /status\r\n\r\n", 400),
         (b"GET  /status HTTP/1.1\r\n\r\n", 400),
         (b"GET /sta\xfftus HTTP/1.1\r\n\r\n", 400),
-        (b"GET /status HTTP/2.0\r\n\r\n", 400),
-        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+        (b"GET /status HTTP/2.0\r\n\r\n", 505),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
         (b"GET /status HTTP/1.1\r\nno colon\r\n\r\n", 400),
         (b"GET /status HTTP/1.1\r\nX: a\nb\r\n\r\n", 400),
         (b"GET /status HTTP/1.1\r\n folded: x\r\n\r\n", 400),
@@ -260,7 +262,7 @@ def test_whoever_is_still_sending_can_read_the_answer() -> None:
 
 def test_the_largest_request_is_read() -> None:
     async def test(address: Address) -> None:
-        start = b"GET /healthz HTTP/1.1\r\nX: "
+        start = b"GET /healthz HTTP/1.0\r\nX: "
         request = start + b"a" * (8192 - len(start) - 4) + b"\r\n\r\n"
         assert (await send(address, request))[0] == 200
 
@@ -300,7 +302,7 @@ def test_elsewhere_any_name_is_answered() -> None:
 def test_a_request_in_crumbs_is_read() -> None:
     async def test(address: Address) -> None:
         reader, writer = await asyncio.open_connection(*address)
-        for byte in b"GET /healthz HTTP/1.1\r\n\r\n":
+        for byte in b"GET /healthz HTTP/1.0\r\n\r\n":
             writer.write(bytes([byte]))
             await asyncio.sleep(0)
         assert (await answer(reader))[0] == 200

@@ -25,8 +25,8 @@ import msgspec
 import structlog
 
 from orbweaver.core.errors import UsageError
+from orbweaver.net.admin.exchange import Answer, HttpError, Request, read_request, refusal, send
 from orbweaver.net.admin.metrics import CONTENT_TYPE, Metrics
-from orbweaver.net.admin.request import HttpError, Request, read_request, refusal, response, send
 from orbweaver.net.admin.status import ADMIN_HOST, ADMIN_PORT, Status
 from orbweaver.net.counters import Counters
 
@@ -128,7 +128,7 @@ class Admin:
         except OSError:
             pass  # the caller has gone, or is too slow
 
-    async def _answer(self, connection: socket.socket) -> bytes:
+    async def _answer(self, connection: socket.socket) -> Answer:
         try:
             async with asyncio.timeout(EXCHANGE_S):
                 request = await read_request(connection)
@@ -138,8 +138,8 @@ class Admin:
         except HttpError as error:
             return refusal(error.status)
 
-    def _page(self, request: Request) -> bytes:
-        if not all(self._is_us(host) for host in request.hosts):
+    def _page(self, request: Request) -> Answer:
+        if request.host is not None and not self._is_us(request.host):
             raise HttpError(HTTPStatus.FORBIDDEN)
         if request.method != "GET":
             raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED)
@@ -147,7 +147,7 @@ class Admin:
             raise HttpError(HTTPStatus.NOT_FOUND)
         kind, make = self._pages[request.path]
         try:
-            return response(HTTPStatus.OK, kind, make())
+            return Answer(HTTPStatus.OK, kind, make())
         except Exception:  # a page may fail, the node goes on
             log.exception("admin page failed", page=request.path)
             raise HttpError(HTTPStatus.INTERNAL_SERVER_ERROR) from None
