@@ -13,7 +13,7 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import KEPT_BYTES_MAX, Outbox
 from orbweaver.core.params import Params
 from orbweaver.net.keys.identity import Identity
-from orbweaver.net.keys.kept import read_kept, write_kept
+from orbweaver.net.keys.lastlife import read_kept, write_kept
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.settings import make_settings
 from orbweaver.overlays.catalog import find

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from orbweaver.net import host
-from orbweaver.net.keys import epochs
-from orbweaver.net.keys.epochs import read_epoch, write_epoch
+from orbweaver.net.keys import lastlife
+from orbweaver.net.keys.lastlife import read_epoch, write_epoch
 from tests.net.gate.arena import Logs
 from tests.net.live import make_node, until
 
@@ -85,7 +85,7 @@ def test_readers_in_order_hear_a_publisher_whose_clock_was_set_back(tmp_path, ov
 
 def test_an_epoch_survives_and_trouble_with_its_file_is_no_more_than_said(tmp_path, monkeypatch):
     logs = Logs()
-    monkeypatch.setattr(epochs, "log", logs)
+    monkeypatch.setattr(lastlife, "log", logs)
     path = tmp_path / "node.epoch"
     assert read_epoch(None) == read_epoch(path) == 0
     write_epoch(None, 5)

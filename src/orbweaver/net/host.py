@@ -29,7 +29,7 @@ from orbweaver.net.counters import Counters
 from orbweaver.net.gate.gate import DECLINED_MAX, Gate
 from orbweaver.net.gate.limits import Bucket
 from orbweaver.net.keys.identity import Identity
-from orbweaver.net.keys.kept import read_kept, write_kept
+from orbweaver.net.keys.lastlife import read_kept, write_kept
 from orbweaver.net.peers.cards import AddressBook, Card, make_card
 from orbweaver.net.peers.listener import Listener
 from orbweaver.net.peers.outgoing import CROWDED, Outgoing

@@ -33,7 +33,7 @@ from orbweaver.net.events.readers import Readers
 from orbweaver.net.events.subscription import Subscription
 from orbweaver.net.events.window import EventLog
 from orbweaver.net.host import Host
-from orbweaver.net.keys.epochs import read_epoch, write_epoch
+from orbweaver.net.keys.lastlife import read_epoch, write_epoch
 from orbweaver.net.logs import default_logs
 from orbweaver.net.opening import (
     epoch_path,

@@ -15,7 +15,7 @@ from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.messages import Exchange, News, Shuffle
 from orbweaver.net.keys.identity import Identity
 from orbweaver.net.peers.cards import Card, make_card
-from orbweaver.net.peers.doubts import ADDRESS
+from orbweaver.net.peers.dials import ADDRESS
 from orbweaver.net.wire.connection import STRIKES_MAX
 from orbweaver.net.wire.datagrams import Letter
 from orbweaver.net.wire.frames import Cards, Hello, Proof

@@ -21,9 +21,8 @@ import structlog
 
 from orbweaver.core.ids import NodeId
 from orbweaver.net.gate.limits import Bucket
-from orbweaver.net.peers.absences import Absences
 from orbweaver.net.peers.cards import AddressBook, Card, family
-from orbweaver.net.peers.doubts import Doubts
+from orbweaver.net.peers.dials import Absences, Doubts
 from orbweaver.net.peers.outqueue import OutQueue
 from orbweaver.net.wire.connection import Connection, Owner
 

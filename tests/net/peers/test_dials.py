@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orbweaver.net.keys.identity import Identity
 from orbweaver.net.peers.cards import Card, make_card
-from orbweaver.net.peers.doubts import ADDRESS, EVERYWHERE, HOST, KNOWN_MAX, Doubts
+from orbweaver.net.peers.dials import ADDRESS, EVERYWHERE, HOST, KNOWN_MAX, Doubts
 
 NODES = [Identity.generate() for _ in range(3)]
 

@@ -1,4 +1,5 @@
-"""Keep the epoch of a node's last life in a file beside its key.
+"""Keep what a node's next life has to know, in files beside its key: its epoch, and what its
+overlay keeps.
 
 Events are numbered anew in each life of a publisher; its epoch, the time at which it started,
 tells the lives apart. Ordered readers drop events of an earlier epoch than those they have had.
@@ -13,6 +14,10 @@ import os
 from pathlib import Path
 
 import structlog
+
+from orbweaver.core.errors import UsageError
+from orbweaver.core.overlay import KEPT_BYTES_MAX
+from orbweaver.records.files import whole_file
 
 EPOCH_MAX = 1 << 62
 """Epochs, in milliseconds, are below this: it is beyond any time, and leaves room in 64 bits."""
@@ -54,3 +59,29 @@ def write_epoch(path: Path | None, epoch: int) -> None:
         with contextlib.suppress(OSError):
             new.unlink(missing_ok=True)
         log.warning("the epoch is not kept", file=str(path), reason=error.strerror)
+
+
+def read_kept(path: Path | None) -> bytes:
+    """Return what the file holds, or nothing if there is none."""
+    if path is None:
+        return b""
+    try:
+        with path.open("rb") as file:
+            return file.read(KEPT_BYTES_MAX)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        log.warning("what was kept cannot be read", file=str(path), reason=error.strerror)
+        return b""
+
+
+def write_kept(path: Path | None, blob: bytes) -> None:
+    """Replace the file as a whole. A key may be in a folder that cannot be written to; the node
+    runs all the same."""
+    if path is None:
+        return
+    try:
+        with whole_file(path) as temporary:
+            temporary.write_bytes(blob)
+    except (OSError, UsageError) as error:
+        log.warning("nothing is kept over a restart", file=str(path), reason=str(error))
