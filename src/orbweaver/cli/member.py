@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from orbweaver.cli.logs import configure_logs
 from orbweaver.cli.loops import run
 from orbweaver.core.errors import UsageError
-from orbweaver.net.logs import configure_logs
 from orbweaver.overlays.catalog import find
 from orbweaver.swarm.member import live
 from orbweaver.swarm.messages import decode_plan

@@ -22,12 +22,12 @@ from orbweaver.cli.joining import (
     assemble,
     is_loopback,
 )
+from orbweaver.cli.logs import configure_logs
 from orbweaver.cli.loops import run
 from orbweaver.cli.node_config import as_toml
 from orbweaver.cli.terminal import err, out
 from orbweaver.core.errors import UsageError
 from orbweaver.net.admin.status import ADMIN_HOST
-from orbweaver.net.logs import configure_logs
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.peers.cards import join_address
 from orbweaver.net.settings import PORT, Settings, split_address

@@ -21,12 +21,12 @@ from orbweaver.cli.joining import (
     assemble,
     passing_node,
 )
+from orbweaver.cli.logs import configure_logs
 from orbweaver.cli.loops import carry_on, run
 from orbweaver.cli.terminal import err
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import check_single_topic
 from orbweaver.net.events.handover import Handover
-from orbweaver.net.logs import configure_logs
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.settings import Settings
 

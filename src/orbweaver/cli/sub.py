@@ -23,12 +23,12 @@ from orbweaver.cli.joining import (
     assemble,
     passing_node,
 )
+from orbweaver.cli.logs import configure_logs
 from orbweaver.cli.loops import run
 from orbweaver.cli.reading import printable
 from orbweaver.cli.terminal import err
 from orbweaver.core.ids import check_single_topic
 from orbweaver.net.events.subscription import Delivery, Subscription
-from orbweaver.net.logs import configure_logs
 from orbweaver.net.node import NetworkNode
 from orbweaver.net.settings import Settings
 

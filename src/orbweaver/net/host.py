@@ -17,8 +17,6 @@ from pathlib import Path
 from random import Random
 from typing import cast
 
-import structlog
-
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, Codec, Event, Message
@@ -30,6 +28,7 @@ from orbweaver.net.gate.gate import DECLINED_MAX, Gate
 from orbweaver.net.gate.limits import Bucket
 from orbweaver.net.keys.identity import Identity
 from orbweaver.net.keys.lastlife import read_kept, write_kept
+from orbweaver.net.logger import Logger
 from orbweaver.net.peers.cards import AddressBook, Card, make_card
 from orbweaver.net.peers.listener import Listener
 from orbweaver.net.peers.outgoing import CROWDED, Outgoing
@@ -59,7 +58,7 @@ something anew with every event."""
 CARDS_PER_S = 500.0
 """How many contact cards out of datagrams are checked per second: each costs a signature."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class Host:

@@ -18,7 +18,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 import msgspec
-import structlog
 
 from orbweaver.core.errors import PayloadTooLarge, ProtocolError, UsageError
 from orbweaver.core.ids import NodeId, Topic, check_single_topic, publisher_in
@@ -34,7 +33,7 @@ from orbweaver.net.events.subscription import Subscription
 from orbweaver.net.events.window import EventLog
 from orbweaver.net.host import Host
 from orbweaver.net.keys.lastlife import read_epoch, write_epoch
-from orbweaver.net.logs import default_logs
+from orbweaver.net.logger import Logger
 from orbweaver.net.opening import (
     epoch_path,
     kept_path,
@@ -69,7 +68,7 @@ have to be made."""
 ROOM_S = 0.25
 """Seconds after which a waiting `publish` checks for room even if it was not woken."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
@@ -129,7 +128,6 @@ class NetworkNode:
             raise
 
     async def _start(self) -> None:
-        default_logs()
         tls = open_tls(self.settings)
         epochs = epoch_path(self.settings)
         host = self._host = Host(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ssl
 from pathlib import Path
 
-import structlog
-
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Seal
@@ -14,6 +12,7 @@ from orbweaver.core.overlay import Overlay
 from orbweaver.core.params import Params, build, differing
 from orbweaver.net.events.window import EventLog
 from orbweaver.net.keys.identity import Identity
+from orbweaver.net.logger import Logger
 from orbweaver.net.settings import Settings
 from orbweaver.net.wire.seals import BatchSeal, SealChecker
 from orbweaver.records.live import LiveRecorder
@@ -21,7 +20,7 @@ from orbweaver.records.live import LiveRecorder
 CLOCK_MS = 60_000
 """How many milliseconds the clock by which windows are kept may drift from the time of day."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 def open_params(overlay: type[Overlay], settings: Settings) -> Params:

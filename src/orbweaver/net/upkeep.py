@@ -7,7 +7,6 @@ import contextlib
 from collections.abc import Callable
 
 import msgspec
-import structlog
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.net.events.catchup import CatchUp
@@ -15,6 +14,7 @@ from orbweaver.net.events.readers import Readers
 from orbweaver.net.events.window import EventLog
 from orbweaver.net.gate.limits import Sparing
 from orbweaver.net.host import Host
+from orbweaver.net.logger import Logger
 from orbweaver.net.peers.bootstrap import Bootstrap
 from orbweaver.net.peers.cards import Card
 
@@ -23,7 +23,7 @@ EVERY_S = 0.25
 ALONE_S = 1.0
 """Seconds after which a node without connections looks for other nodes again."""
 
-_logger = structlog.get_logger()
+_logger = Logger()
 
 
 class Upkeep:

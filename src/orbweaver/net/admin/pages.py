@@ -22,13 +22,13 @@ from functools import partial
 from http import HTTPStatus
 
 import msgspec
-import structlog
 
 from orbweaver.core.errors import UsageError
 from orbweaver.net.admin.exchange import Answer, HttpError, Request, read_request, refusal, send
 from orbweaver.net.admin.metrics import CONTENT_TYPE, Metrics
 from orbweaver.net.admin.status import ADMIN_HOST, ADMIN_PORT, Status
 from orbweaver.net.counters import Counters
+from orbweaver.net.logger import Logger
 
 CONNECTIONS_MAX = 32
 """Most connections that are served at once."""
@@ -48,7 +48,7 @@ An Orbweaver node. Its pages:
 
 _JSON = "application/json"
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class Admin:

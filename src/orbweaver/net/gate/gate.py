@@ -16,14 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from time import thread_time
 from typing import NamedTuple
 
-import structlog
-
 from orbweaver.core.errors import ProtocolError, UsageError
 from orbweaver.core.ids import NodeId, Topic, check_topic, publisher_in
 from orbweaver.core.messages import Carrier, Codec, Event, Message
 from orbweaver.core.topics import TopicTable
 from orbweaver.net.counters import Counters
 from orbweaver.net.gate.limits import Bucket, Sparing
+from orbweaver.net.logger import Logger
 from orbweaver.net.settings import Settings
 from orbweaver.net.wire.connection import KEPT_SEALS_MAX, UPKEEP_BURST, Connection
 from orbweaver.net.wire.frames import Declined, EventId
@@ -47,7 +46,7 @@ DECLINED_MAX = 256
 SAID_MAX = 1024
 """How many pairs of a peer and a reason are remembered, so that each is logged once."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class Fault(NamedTuple):

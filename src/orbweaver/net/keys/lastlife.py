@@ -13,16 +13,15 @@ import contextlib
 import os
 from pathlib import Path
 
-import structlog
-
 from orbweaver.core.errors import UsageError
 from orbweaver.core.overlay import KEPT_BYTES_MAX
+from orbweaver.net.logger import Logger
 from orbweaver.records.files import whole_file
 
 EPOCH_MAX = 1 << 62
 """Epochs, in milliseconds, are below this: it is beyond any time, and leaves room in 64 bits."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 def read_epoch(path: Path | None) -> int:

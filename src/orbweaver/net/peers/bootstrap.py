@@ -11,12 +11,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-import structlog
-
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.core.seeds import pick, sample
 from orbweaver.net.host import Host
+from orbweaver.net.logger import Logger
 from orbweaver.net.peers.cards import join_address
 from orbweaver.net.peers.peers import MYSELF
 from orbweaver.net.settings import PORT, split_address
@@ -26,7 +25,7 @@ GRACE_S = 0.2
 STRANGERS = 5
 """How many remembered nodes are tried at the start."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class Bootstrap:

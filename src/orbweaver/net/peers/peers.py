@@ -17,10 +17,9 @@ import ssl
 from collections.abc import Callable, Iterator
 from random import Random
 
-import structlog
-
 from orbweaver.core.ids import NodeId
 from orbweaver.net.gate.limits import Bucket
+from orbweaver.net.logger import Logger
 from orbweaver.net.peers.cards import AddressBook, Card, family
 from orbweaver.net.peers.dials import Absences, Doubts
 from orbweaver.net.peers.outqueue import OutQueue
@@ -52,7 +51,7 @@ BAN_S = 60.0
 BANNED_MAX = 1024
 """Most peers that are remembered as banned."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class PeerState:

@@ -1,8 +1,8 @@
 """Logs go to stderr through structlog, as lines for people or as JSON for machines.
 
-A module uses `log = structlog.get_logger()` and `log.info("peer lost", peer=id)`. A level that is
-filtered out costs an empty call. Text from peers is quoted, so that a peer cannot write lines of
-its own into the log. Tracebacks show no variables, since some of them are keys.
+The commands set this up; a node embedded in a program logs as `orbweaver.net.logger` says. Text
+from peers is quoted, so that a peer cannot write lines of its own into the log. Tracebacks show no
+variables, since some of them are keys.
 """
 
 from __future__ import annotations
@@ -42,13 +42,6 @@ def configure_logs(format: Format = "console", level: str = "info") -> None:
         logger_factory=_Stderr,
     )
     _adopt(logging.getLogger("asyncio"), number, shared, renderers)
-
-
-def default_logs() -> None:
-    """Set up logging for a node inside a program, unless the program has done so: log warnings
-    only. By default structlog would print everything on stdout."""
-    if not structlog.is_configured():
-        configure_logs(level="warning")
 
 
 def _renderers(format: Format) -> list[Processor]:

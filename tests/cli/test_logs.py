@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import structlog
 
+from orbweaver.cli.logs import configure_logs
 from orbweaver.core.errors import UsageError
-from orbweaver.net.logs import configure_logs, default_logs
 
 Capture = pytest.CaptureFixture[str]
 
@@ -150,28 +150,6 @@ def test_a_stderr_that_is_gone_does_not_stop_the_node(monkeypatch: pytest.Monkey
     structlog.get_logger().error("anybody there?")
     logging.getLogger("asyncio").error("hello?")
     assert len(tried) == 2
-
-
-def test_what_was_set_up_by_the_program_stays(capsys: Capture) -> None:
-    seen: list[str] = []
-
-    def take(_: Any, __: str, event: Any) -> Any:
-        seen.append(event["event"])
-        raise structlog.DropEvent
-
-    structlog.configure(processors=[take])
-    default_logs()
-    structlog.get_logger().debug("mine")
-    assert seen == ["mine"]
-    assert lines(capsys) == []
-
-
-def test_without_any_set_up_only_warnings_show(capsys: Capture) -> None:
-    default_logs()
-    structlog.get_logger().info("chatter")
-    structlog.get_logger().warning("trouble")
-    (line,) = lines(capsys)
-    assert "trouble" in line
 
 
 @pytest.mark.parametrize(
