@@ -34,15 +34,17 @@ class Request(NamedTuple):
     """The `Host` header. Only a request of HTTP/1.0 may come without one."""
 
 
-class Answer(NamedTuple):
+class AdminPage(NamedTuple):
+    """What is answered: a page, or a refusal."""
+
     status: HTTPStatus
     kind: str
     """The media type of the body."""
     body: bytes
 
 
-def refusal(status: HTTPStatus) -> Answer:
-    return Answer(status, "text/plain; charset=utf-8", f"{status.phrase.lower()}\n".encode())
+def refusal(status: HTTPStatus) -> AdminPage:
+    return AdminPage(status, "text/plain; charset=utf-8", f"{status.phrase.lower()}\n".encode())
 
 
 async def read_request(connection: socket.socket) -> Request:
@@ -70,26 +72,26 @@ async def read_request(connection: socket.socket) -> Request:
     )
 
 
-async def send(connection: socket.socket, answer: Answer) -> None:
-    """Send the answer, shut down our side, and wait until the caller closes its side.
+async def send(connection: socket.socket, page: AdminPage) -> None:
+    """Send a page, shut down our side, and wait until the caller closes its side.
 
     Closing a socket with unread bytes resets the connection, and the reset would overtake the
     answer.
     """
     headers = [
-        ("Content-Type", answer.kind),
-        ("Content-Length", str(len(answer.body))),
+        ("Content-Type", page.kind),
+        ("Content-Length", str(len(page.body))),
         ("Cache-Control", "no-store"),
         ("X-Content-Type-Options", "nosniff"),
         ("Connection", "close"),
     ]
-    if answer.status == HTTPStatus.METHOD_NOT_ALLOWED:
+    if page.status == HTTPStatus.METHOD_NOT_ALLOWED:
         headers.append(("Allow", "GET"))
     http = h11.Connection(h11.SERVER)  # a new one: the request may have been none
     head = h11.Response(
-        status_code=answer.status, headers=headers, reason=answer.status.phrase.encode()
+        status_code=page.status, headers=headers, reason=page.status.phrase.encode()
     )
-    parts = [http.send(event) or b"" for event in (head, h11.Data(answer.body), h11.EndOfMessage())]
+    parts = [http.send(event) or b"" for event in (head, h11.Data(page.body), h11.EndOfMessage())]
     loop = asyncio.get_running_loop()
     await loop.sock_sendall(connection, b"".join(parts))
     connection.shutdown(socket.SHUT_WR)

@@ -24,7 +24,7 @@ from http import HTTPStatus
 import msgspec
 
 from orbweaver.core.errors import UsageError
-from orbweaver.net.admin.exchange import Answer, HttpError, Request, read_request, refusal, send
+from orbweaver.net.admin.exchange import AdminPage, HttpError, Request, read_request, refusal, send
 from orbweaver.net.admin.metrics import CONTENT_TYPE, Metrics
 from orbweaver.net.admin.status import ADMIN_HOST, ADMIN_PORT, Status
 from orbweaver.net.counters import Counters
@@ -128,7 +128,7 @@ class Admin:
         except OSError:
             pass  # the caller has gone, or is too slow
 
-    async def _answer(self, connection: socket.socket) -> Answer:
+    async def _answer(self, connection: socket.socket) -> AdminPage:
         try:
             async with asyncio.timeout(EXCHANGE_S):
                 request = await read_request(connection)
@@ -138,7 +138,7 @@ class Admin:
         except HttpError as error:
             return refusal(error.status)
 
-    def _page(self, request: Request) -> Answer:
+    def _page(self, request: Request) -> AdminPage:
         if request.host is not None and not self._is_us(request.host):
             raise HttpError(HTTPStatus.FORBIDDEN)
         if request.method != "GET":
@@ -147,7 +147,7 @@ class Admin:
             raise HttpError(HTTPStatus.NOT_FOUND)
         kind, make = self._pages[request.path]
         try:
-            return Answer(HTTPStatus.OK, kind, make())
+            return AdminPage(HTTPStatus.OK, kind, make())
         except Exception:  # a page may fail, the node goes on
             log.exception("admin page failed", page=request.path)
             raise HttpError(HTTPStatus.INTERNAL_SERVER_ERROR) from None
