@@ -344,29 +344,6 @@ def test_only_the_publisher_in_a_feeds_name_is_heard():
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize(
-    ("rules", "may", "master"),
-    [
-        ({}, [True, False, False], 0),
-        ({"news@{0}": ["{1}"]}, [True, True, False], 0),
-        ({"#": ["{0}", "{1}"]}, [True, False, False], 0),
-        ({"#": ["{1}"]}, [False, False, False], None),
-    ],
-)
-def test_who_may_publish_on_a_feed_that_names_its_publisher(rules, may, master):
-    ids = [f"{n:016x}" for n in (10, 11, 12)]
-    given = {key.format(*ids): [one.format(*ids) for one in value] for key, value in rules.items()}
-
-    async def scenario():
-        async with make_node(publishers=given) as node:
-            feed = f"news@{ids[0]}"
-            gate = node.host.gate
-            assert [gate.may_publish(int(one, 16), feed) for one in ids] == may
-            assert gate.publisher_of(feed) == (None if master is None else int(ids[master], 16))
-
-    asyncio.run(scenario())
-
-
 def test_unsigned_events_are_refused_where_signatures_are_wanted():
     async def scenario():
         async with (

@@ -64,5 +64,9 @@ class Counters:
     not_allowed: int = _counter("events whose publisher may not publish on the topic")
     flooded: int = _counter("connections paused for sending faster than allowed")
 
+    def count(self, name: str) -> None:
+        """Add one to the counter of this name."""
+        setattr(self, name, getattr(self, name) + 1)
+
     def as_dict(self) -> dict[str, int]:
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}

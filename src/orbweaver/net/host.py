@@ -133,7 +133,7 @@ class Host:
             self,
             Random(self.chance.getrandbits(64)),
             self.topics,
-            publisher_of=self.gate.publisher_of,
+            publisher_of=self.gate.rules.publishers.first_of,
             kept=read_kept(kept),
         )
         self.overlay = overlay(context, params)
@@ -397,7 +397,7 @@ class Host:
         sender = self.book.learn(letter.card)
         for card in letter.cards:
             self._learn_card(card, None, self._card_bucket)
-        self.gate.message(sender, letter.message)
+        self.gate.datagram(sender, letter.message)
 
     def card_of(self, node: NodeId) -> Card | None:
         return self.card if node == self.me else self.book.get(node)

@@ -248,7 +248,8 @@ class NetworkNode:
         if len(payload) > host.peers.payload_most:
             raise PayloadTooLarge(len(payload), host.peers.payload_most, "its peers take")
         self._check_interest(host, topic)
-        if publisher_in(topic) is not None and not host.gate.may_publish(host.me, topic):
+        publishers = host.gate.rules.publishers
+        if publisher_in(topic) is not None and not publishers.may_publish(host.me, topic):
             raise UsageError(
                 f"node {self.id} may not publish on '{topic}': publish at the node that the name "
                 "carries, or list this node under publishers"

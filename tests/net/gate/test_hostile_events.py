@@ -16,7 +16,7 @@ from orbweaver.gossip.messages import Notice, Pulled
 from orbweaver.gossip.plumtree.messages import Push
 from orbweaver.gossip.plumtree.plumtree import Plumtree
 from orbweaver.net.events.answers import ASK_S_MIN
-from orbweaver.net.gate.gate import AGE_MS_MAX, HOPS_MAX
+from orbweaver.net.gate.rules import AGE_MS_MAX, HOPS_MAX
 from orbweaver.net.keys.identity import Identity
 from orbweaver.net.wire.connection import KEPT_SEALS_MAX, STRIKES_MAX
 from orbweaver.net.wire.frames import (

@@ -14,6 +14,7 @@ from orbweaver.core.messages import Message
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.messages import Exchange, News, Notice, Pull, Pulled, Shuffle
 from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Newest, Prune, Push
+from orbweaver.net.gate import gate
 from orbweaver.net.peers.outqueue import UPKEEP_MAX
 from orbweaver.net.wire.frames import Ping, Seals, control_frame, messages_header
 from orbweaver.overlays.spidercast.messages import Connect, Heartbeat, Redirect
@@ -88,6 +89,23 @@ def test_a_flood_of_upkeep(overlay: str, kind: str) -> None:
             await ring.check()
             for peer in ring.victim.host.peers:
                 assert len(peer.queue.control) <= UPKEEP_MAX
+
+    run(scenario)
+
+
+def test_upkeep_is_charged_by_the_processor_time_that_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario() -> None:
+        async with arena() as ring:
+            attacker, known = await ring.member(), ring.victim.host.peers.known
+            await until(lambda: known(attacker.me) is not None)
+            connection = known(attacker.me).connection  # type: ignore[union-attr]
+            clock = itertools.count(0.0, 0.5)
+            with monkeypatch.context() as slow:
+                slow.setattr(gate, "thread_time", lambda: next(clock))
+                attacker.send(*[Heartbeat((), None)] * 4)  # far fewer than may come in a second
+                await until(lambda: connection._rest_until > 0)  # type: ignore[union-attr]
 
     run(scenario)
 

@@ -11,7 +11,7 @@ from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.messages import Shuffle
 from orbweaver.gossip.plumtree.messages import Prune, Push
 from orbweaver.net.counters import Counters
-from orbweaver.net.gate.gate import SEVERAL_BYTES_MAX
+from orbweaver.net.gate.rules import SEVERAL_BYTES_MAX
 from orbweaver.net.keys.identity import Identity
 from orbweaver.net.peers.cards import make_card
 from orbweaver.net.peers.outqueue import UPKEEP_MAX, OutQueue, wrap

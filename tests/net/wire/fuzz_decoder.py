@@ -171,7 +171,7 @@ class World:
                 if isinstance(message, Seals):
                     self.gate.seals(connection, message.seals)
         with suppress(ProtocolError):
-            self.gate.message(connection.peer, bytes(body))
+            self.gate.datagram(connection.peer, bytes(body))
 
     def _run(self, ms: int) -> None:
         timers, until = self.outbox.timers, self.outbox.clock + ms

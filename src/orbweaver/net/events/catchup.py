@@ -218,12 +218,10 @@ class CatchUp:
             message.topic, message.publisher, message.epoch, message.seq, message.payload, seal
         )
         connection.charge(connection.traffic, 1)
-        wrong = self._host.gate.wrong_with(event, 1, message.age_ms)
-        if wrong is not None:
-            if wrong:
-                connection.strike(wrong)
+        carrier = Carrier(event, 1, message.age_ms)
+        if not self._host.gate.takes(connection, carrier):
             return
         self._telling.add(peer)
-        if self._deliver(Carrier(event, 1, message.age_ms), peer):
+        if self._deliver(carrier, peer):
             events, size = self._got.get(peer, (0, 0))
             self._got[peer] = (events + 1, size + len(message.payload))
