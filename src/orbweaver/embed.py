@@ -32,6 +32,7 @@ class NodeSettings(TypedDict, total=False):
     admin: str
     state: str | Path
     records: str | Path
+    records_copies: bool
     window_events: int
     window_s: float
     window_bytes: int

@@ -69,6 +69,15 @@ def test_digests_are_equal_just_for_equal_rows(a: list[Any], b: list[Any]) -> No
     assert (digests[0] == digests[1]) == (a == b)
 
 
+def test_an_optional_table_counts_once_it_has_rows() -> None:
+    without = Records()
+    del without.tables["copies"]
+    assert Records().digest() == without.digest()
+    some = Records()
+    some["copies"].append(5, "e", 1, 2, 1, "sent", "")
+    assert some.digest() != without.digest()
+
+
 def test_another_process_says_the_same() -> None:
     code = (
         "from orbweaver.records import Records\n"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
@@ -17,6 +18,7 @@ from orbweaver.metrics.degree import degrees
 from orbweaver.metrics.deliveries import deliveries
 from orbweaver.metrics.snapshot import snapshot
 from orbweaver.metrics.summary import MEANING
+from orbweaver.metrics.trace import follow
 from orbweaver.metrics.traffic import overhead_by_node, sent, sent_bytes
 from orbweaver.net.keys.identity import Identity
 from orbweaver.net.node import NetworkNode
@@ -25,7 +27,7 @@ from orbweaver.overlays.catalog import find
 from orbweaver.records import Records
 from orbweaver.records.gather import Gathered, gather
 from orbweaver.records.live import LiveRecorder
-from orbweaver.records.writers import read_about, read_records
+from orbweaver.records.writers import read_about, read_records, write_records
 from orbweaver.study.recorded import read_recorded, whole_ms
 from orbweaver.testing.paced_loop import PacedLoop
 
@@ -68,6 +70,7 @@ class Cluster:
             self.folder,
             identity.node,
             "spidercast",
+            copies=True,
             clock_ms=lambda: round(self.loop.time() * 1000),
         )
         settings = Settings(key=str(key), join=tuple(join[:2]))
@@ -170,6 +173,39 @@ def test_gather_writes_tables_that_can_be_measured(cluster: Cluster, tmp_path: P
     assert run.result.metrics == told["metrics"]
     (early,) = read_recorded(out, at_ms=0)
     assert early.result.metrics["links"] == 0
+
+
+def test_each_event_is_traced_to_each_node(
+    cluster: Cluster, gathered: tuple[Records, Gathered]
+) -> None:
+    records, _ = gathered
+    for event, topic in zip(*(records["publications"][c] for c in ("event", "topic")), strict=True):
+        found = follow(records, event)
+        assert found.missed() == []
+        assert found.delivered == {
+            cluster.ids[i] for i, topics in TOPICS.items() if topic in topics
+        } - {found.publisher}
+        for node in found.delivered:
+            path = found.path(node)
+            assert [hop.sender for hop in path[1:]] == [hop.receiver for hop in path[:-1]]
+            assert path[0].sender == found.publisher
+            assert [hop.hops for hop in path] == list(range(1, len(path) + 1))
+
+
+@pytest.mark.parametrize("gathered_before", [False, True])
+def test_the_command_traces_live_nodes(
+    cluster: Cluster, gathered: tuple[Records, Gathered], tmp_path: Path, gathered_before: bool
+) -> None:
+    folder = cluster.folder
+    if gathered_before:
+        folder = tmp_path / "tables"
+        write_records(gathered[0], folder, "csv", msgspec.to_builtins(gathered[1]))
+    event = gathered[0]["publications"]["event"][0]
+    node = f"{cluster.ids[1]:016x}"
+    arguments = ["trace", str(folder), "--event", event, "--node", node]
+    done = CliRunner().invoke(make_app("trace"), arguments, catch_exceptions=False)
+    assert "to 3 of the 3 nodes to which it is owed" in done.stdout
+    assert f"{node}: the event was delivered" in done.stdout
 
 
 def test_gather_says_what_is_not_whole(cluster: Cluster, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from orbweaver.core.errors import UsageError
 from orbweaver.records import Records
 from orbweaver.records import writers as writers_module
 from orbweaver.records.schema import TABLES
-from orbweaver.records.writers import default_format, read_records, write_records
+from orbweaver.records.writers import default_format, has_records, read_records, write_records
 
 FORMATS = pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
 CELLS = {
@@ -94,6 +94,13 @@ def test_another_format_replaces_the_earlier_one(tmp_path: Path) -> None:
     write_records(Records(), tmp_path / "out", "csv")
     write_records(small(), tmp_path / "out", "jsonl")
     assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".jsonl"}
+    assert read_records(tmp_path / "out").digest() == small().digest()
+
+
+def test_records_of_earlier_versions_lack_an_optional_table(tmp_path: Path) -> None:
+    write_records(small(), tmp_path / "out", "csv")
+    (tmp_path / "out" / "copies.csv").unlink()
+    assert has_records(tmp_path / "out")
     assert read_records(tmp_path / "out").digest() == small().digest()
 
 

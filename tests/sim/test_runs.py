@@ -157,8 +157,13 @@ def test_bytes_are_measured_on_demand(measure: bool) -> None:
 
 @pytest.mark.parametrize(
     "how",
-    [{"records": "counters"}, {"measure_bytes": False}, {"snapshots_ms": [3000]}],
-    ids=["counters", "bytes", "snapshots"],
+    [
+        {"records": "counters"},
+        {"records": "copies"},
+        {"measure_bytes": False},
+        {"snapshots_ms": [3000]},
+    ],
+    ids=["counters", "copies", "bytes", "snapshots"],
 )
 def test_how_a_run_is_observed_does_not_change_it(how: dict[str, Any]) -> None:
     plain, observed = run().records, run(run=how).records

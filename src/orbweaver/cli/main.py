@@ -15,7 +15,8 @@ from orbweaver.core.errors import UsageError
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "A network of your own": (
-        "node", "pub", "sub", "status", "top", "swarm", "gather", "keys.app",
+        "node", "pub", "sub", "status", "top", "swarm", "gather", "trace",
+        "keys.app",
     ),
     "The lab: simulate and compare": (
         "overlays", "simulate", "compare", "design", "reproduce",

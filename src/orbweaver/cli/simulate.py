@@ -103,6 +103,12 @@ def simulate(
             help="Format of the tables: parquet, csv or jsonl. [default: parquet if installed]"
         ),
     ] = None,
+    copies: Annotated[
+        bool,
+        typer.Option(
+            "--copies", help="Record each copy of an event on its way, for `orbweaver trace`."
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run one overlay on one workload in the simulator and measure it.
@@ -135,11 +141,13 @@ def simulate(
             # Replaces the total number of events that a scenario gives.
             "events": None if events_per_topic is None else 0,
         },
-        run={"warmup_ms": warmup_ms},
+        run={"warmup_ms": warmup_ms, "records": "copies" if copies else None},
         params=parse_settings(set or []),
     )
     spec = build_scenario(plain, str(scenario) if scenario else "options")
     format = read_format(records_format)
+    if copies and records_out is None:
+        raise UsageError("--copies records more than is printed: add --records-out DIR")
     if links_out is not None:
         check_file(links_out)
     if records_out is not None:

@@ -32,6 +32,7 @@ from orbweaver.net.logger import Logger
 from orbweaver.net.peers.cards import AddressBook, Card, make_card
 from orbweaver.net.peers.listener import Listener
 from orbweaver.net.peers.outgoing import CROWDED, Outgoing
+from orbweaver.net.peers.outqueue import Parcel
 from orbweaver.net.peers.peers import Peers, PeerState
 from orbweaver.net.settings import Settings, split_address
 from orbweaver.net.wire.connection import TOLD_CARDS_MAX, Connection
@@ -117,9 +118,16 @@ class Host:
         self.on_room: Callable[[], None] = lambda: None
         self.sealer = Sealer(identity, lambda: round(time.time() * 1000))
         self.gate = Gate(settings, self.codec, self.topics, self.counters, self.receive)
+        self.gate.on_refused = self._note_refused
         self.book = AddressBook(settings.peers_max, self.links)
         self.peers = Peers(
-            self, self.book, tls[1] if tls else None, self.chance, self._ready, self._lose
+            self,
+            self.book,
+            tls[1] if tls else None,
+            self.chance,
+            self._ready,
+            self._lose,
+            self._note_unsent,
         )
         self.outgoing = Outgoing(self)
         self.send = self.outgoing.send
@@ -288,7 +296,7 @@ class Host:
         first = messages[0]
         if first.carries:
             carriers = cast("Sequence[Carrier]", messages)
-            self._note_carried(carriers)
+            self._note_carried(sender, carriers)
             self.hand_on()
             self.overlay.receive_all(sender, carriers)
             self.hand_on(sender)
@@ -364,15 +372,30 @@ class Host:
                 "peer does not accept events", peer=f"{peer:016x}", reason=reason
             )
 
+    def note_lost(self, peer: NodeId, parcels: Iterable[Parcel], why: str) -> None:
+        """Record the events among messages that never left for a peer."""
+        if self.recorder is not None:
+            for parcel in parcels:
+                if parcel.message.carries:
+                    self.recorder.copy(peer, cast(Carrier, parcel.message), "lost", why)
+
     # -- inside
 
-    def _note_carried(self, carriers: Sequence[Carrier]) -> None:
+    def _note_unsent(self, peer: NodeId, parcels: Iterable[Parcel]) -> None:
+        self.note_lost(peer, parcels, "unreachable")
+
+    def _note_refused(self, peer: NodeId, carrier: Carrier, why: str) -> None:
+        if self.recorder is not None:
+            self.recorder.copy(peer, carrier, "refused", why)
+
+    def _note_carried(self, sender: NodeId, carriers: Sequence[Carrier]) -> None:
         for carrier in carriers:
             interested = carrier.event.topic in self.interest
             if not interested:
                 self.counters.relayed += 1
             if self.recorder is not None:
                 self.recorder.carried(carrier, interested)
+                self.recorder.copy(sender, carrier, "received")
 
     def hand_on(self, sender: NodeId | None = None) -> None:
         arrived, self._arrived = self._arrived, []

@@ -362,6 +362,8 @@ class NetworkNode:
         if host.recorder is not None:
             for message in fresh:
                 host.recorder.delivered(message.event, message.hops, pulled)
+                if pulled and source is not None:
+                    host.recorder.copy(source, message, "pulled")
         self._readers.offer(fresh, now)
         return len(fresh)
 

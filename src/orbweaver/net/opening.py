@@ -102,7 +102,14 @@ def open_records(settings: Settings, node: NodeId, params: Params) -> LiveRecord
         log.warning("records are not written", folder=settings.records, reason=reason)
 
     folder = Path(settings.records)
-    return LiveRecorder(folder, node, settings.overlay, differing(params), trouble=trouble)
+    return LiveRecorder(
+        folder,
+        node,
+        settings.overlay,
+        differing(params),
+        copies=settings.records_copies,
+        trouble=trouble,
+    )
 
 
 def _seal_to_bytes(seal: Seal) -> bytes:

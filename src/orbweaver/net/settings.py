@@ -90,6 +90,10 @@ class Settings(Params, frozen=True):
     records: Annotated[
         str, Meta(description="folder for records of what happens at the node. Empty: none")
     ] = ""
+    records_copies: Annotated[
+        bool,
+        Meta(description="record each copy of an event on its way too, for `orbweaver trace`"),
+    ] = False
 
     window_events: Annotated[
         int, Meta(ge=0, description="events of each topic kept for nodes that missed them")

@@ -86,6 +86,16 @@ class Copied(Fact, frozen=True, gc=False, tag="copies"):
     """How many copies of each event since the last `Copied` line."""
 
 
+class Copy(Fact, frozen=True, gc=False, tag="copy"):
+    """What the node sees of one copy of an event between it and a peer (table `copies`)."""
+
+    event: str
+    peer: NodeId
+    hops: int
+    kind: Literal["sent", "lost", "received", "refused", "pulled"]
+    why: str = ""
+
+
 class Sent(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """How many messages of one type the node has sent in this life, and their encoded size."""
 
@@ -125,6 +135,7 @@ AnyFact: TypeAlias = (
     | Delivered
     | Relayed
     | Copied
+    | Copy
     | Noted
     | LostLines
 )

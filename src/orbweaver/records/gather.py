@@ -22,6 +22,7 @@ from orbweaver.core.messages import Carrier, Event
 from orbweaver.records.facts import (
     AnyFact,
     Copied,
+    Copy,
     Delivered,
     InterestChanged,
     Joined,
@@ -127,7 +128,7 @@ class _Cluster:
         self._end_ms = found.end_ms - start_ms
         self._every_ms = every_ms
         self._next_ms = every_ms
-        self._recorder = Recorder()
+        self._recorder = Recorder(copies=True)
         self._up: dict[NodeId, _Life] = {}
         self._sends: dict[str, tuple[str, int, int]] = {}
         self.nodes: dict[NodeId, None] = {}
@@ -172,7 +173,7 @@ class _Cluster:
 
     # -- inside
 
-    def _receive(self, now: int, node: NodeId, fact: Delivered | Relayed | Copied) -> None:
+    def _receive(self, now: int, node: NodeId, fact: Delivered | Relayed | Copied | Copy) -> None:
         recorder = self._recorder
         if isinstance(fact, Copied):
             for name, copies in fact.copies.items():
@@ -182,6 +183,10 @@ class _Cluster:
             return
         event = self._event(fact.event)
         if event is None:
+            return
+        if isinstance(fact, Copy):
+            copy = Carrier(event, fact.hops, 0)
+            recorder.copy(now, node, fact.peer, copy, fact.kind, fact.why)
             return
         if isinstance(fact, Relayed):
             recorder.carried(now, node, Carrier(event, fact.hops, 0), False)

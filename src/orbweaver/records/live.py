@@ -19,6 +19,7 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, Event, Message
 from orbweaver.records.facts import (
     Copied,
+    Copy,
     Delivered,
     Fact,
     InterestChanged,
@@ -57,11 +58,12 @@ class LiveRecorder:
         overlay: str = "",
         params: Mapping[str, Any] | None = None,
         *,
+        copies: bool = False,
         clock_ms: Callable[[], int] = wall_clock_ms,
         trouble: Callable[[str], None] = lambda reason: None,
     ) -> None:
-        """Open the file of `node` in `folder`. `trouble` is called when lines are lost, once until
-        writing works again."""
+        """Open the file of `node` in `folder`. `copies` asks for a line for each copy of an event.
+        `trouble` is called when lines are lost, once until writing works again."""
         self.path = folder / file_name(node)
         self._node = node
         self._overlay = overlay
@@ -71,6 +73,7 @@ class LiveRecorder:
         self._now = 0
         self._lines: list[bytes] = []
         self._missing = 0
+        self._each_copy = copies
         self._copies: dict[str, int] = {}
         self._sends: dict[type[Message], list[int]] = {}
         self._changed: dict[type[Message], None] = {}
@@ -113,6 +116,12 @@ class LiveRecorder:
             self._copies[name] = self._copies.get(name, 0) + 1
         else:
             self._add(Relayed(self._at(), name, message.hops))
+
+    def copy(self, peer: NodeId, message: Carrier, kind: Any, why: str = "") -> None:
+        """Note what the node sees of a copy between it and a peer, if it is asked for."""
+        if self._each_copy:
+            name = event_name(message.event)
+            self._add(Copy(self._at(), name, peer, message.hops, kind, why))
 
     def noticed(self, interested: bool) -> None:
         """Note that a message has arrived that only says that an event exists."""

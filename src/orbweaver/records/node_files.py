@@ -16,6 +16,7 @@ from orbweaver.records.facts import (
     FILE_PREFIX,
     FILE_SUFFIX,
     AnyFact,
+    Copy,
     Delivered,
     Joined,
     Left,
@@ -24,6 +25,9 @@ from orbweaver.records.facts import (
     decode_fact,
     event_of,
 )
+
+PATTERN = f"{FILE_PREFIX}*{FILE_SUFFIX}"
+"""The names of files of nodes."""
 
 
 @dataclasses.dataclass
@@ -41,13 +45,17 @@ Line = tuple[int, NodeId, AnyFact | None]
 """(time, node, fact); the fact is None at the end of a life that has no `leave`."""
 
 
+def has_files(folder: Path) -> bool:
+    return next(folder.rglob(PATTERN), None) is not None
+
+
 def find_files(folder: Path) -> list[Path]:
     """Return the files of nodes in a folder and in the folders below it, such as one for each
     machine."""
-    files = sorted(folder.rglob(f"{FILE_PREFIX}*{FILE_SUFFIX}"))
+    files = sorted(folder.rglob(PATTERN))
     if not files:
         raise UsageError(
-            f"{folder} has no records of nodes ({FILE_PREFIX}*{FILE_SUFFIX}); a node writes them "
+            f"{folder} has no records of nodes ({PATTERN}); a node writes them "
             "into the folder that its setting 'records' names"
         )
     return files
@@ -110,6 +118,6 @@ def lines(path: Path, damaged: Callable[[], None] = lambda: None) -> Iterator[Li
 
 def _read(line: bytes) -> AnyFact:
     fact: AnyFact = decode_fact(line)
-    if isinstance(fact, Published | Delivered | Relayed):
+    if isinstance(fact, Published | Delivered | Relayed | Copy):
         event_of(fact.event)
     return fact

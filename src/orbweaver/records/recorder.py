@@ -53,6 +53,8 @@ class Records:
         nothing that depends on the process is hashed."""
         hasher = blake2b(digest_size=16)
         for name, table in self.tables.items():
+            if table.spec.optional and not len(table):
+                continue
             hasher.update(f"{name} {len(table)}\n".encode())
             for column in table.columns.values():
                 if isinstance(column, array):
@@ -86,8 +88,9 @@ class _Tally:
 class Recorder:
     """Collect what hosts report; `finish` returns the records."""
 
-    def __init__(self, rows: bool = True) -> None:
-        """Start with empty records. If `rows` is False, deliveries and relays get only counters."""
+    def __init__(self, rows: bool = True, copies: bool = False) -> None:
+        """Start with empty records. If `rows` is False, deliveries and relays get only counters.
+        `copies` asks for the table of that name."""
         self.records = Records()
         self.count: defaultdict[type[Message], int] = defaultdict(int)
         """Messages sent, by type. The attribute is public, since hosts count on their fastest
@@ -95,6 +98,7 @@ class Recorder:
         self.bytes: defaultdict[type[Message], int] = defaultdict(int)
         self.drops: dict[str, int] = {}
         self._rows = rows
+        self._copies = copies
         self._tallies: dict[tuple[NodeId, int, Topic, int], _Tally] = {}
         self._traffic: dict[NodeId, list[int]] = {}
         self._loads: dict[NodeId, tuple[int, int, int]] = {}
@@ -137,6 +141,17 @@ class Recorder:
         traffic[1] += 1
         if self._rows:
             self.records["relays"].append(now, tally.name, node, message.hops)
+
+    def copy(
+        self, now: int, node: NodeId, peer: NodeId, message: Carrier, kind: str, why: str = ""
+    ) -> None:
+        """Note what `node` sees of a copy of an event between it and `peer`, if it is asked for."""
+        if self._copies:
+            event = message.event
+            # A publisher sends copies before its host has the event.
+            tally = self._tallies.get((event.publisher, event.epoch, event.topic, event.seq))
+            name = tally.name if tally is not None else event_name(event)
+            self.records["copies"].append(now, name, node, peer, message.hops, kind, why)
 
     def noticed(self, node: NodeId, interested: bool, notices: int = 1) -> None:
         """Note that messages have arrived that only say that an event exists."""

@@ -20,14 +20,20 @@ class TableSpec:
     name: str
     meaning: str
     columns: tuple[Column, ...]
+    optional: bool = False
+    """Whether the table has rows only where they were asked for. An empty one does not count in a
+    digest, and records of earlier versions lack it."""
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
 
-def _table(name: str, meaning: str, **columns: tuple[ColumnType, str]) -> TableSpec:
-    return TableSpec(name, meaning, tuple(Column(n, t, m) for n, (t, m) in columns.items()))
+def _table(
+    name: str, meaning: str, *, optional: bool = False, **columns: tuple[ColumnType, str]
+) -> TableSpec:
+    described = tuple(Column(n, t, m) for n, (t, m) in columns.items())
+    return TableSpec(name, meaning, described, optional)
 
 
 TIME: tuple[ColumnType, str] = ("int", "milliseconds since the start of the run")
@@ -136,6 +142,27 @@ TABLES: dict[str, TableSpec] = {
             "messages that did not arrive, by reason",
             reason=("text", "loss, partition or down; for live nodes, queue or unreachable"),
             count=("int", "messages"),
+        ),
+        _table(
+            "copies",
+            "each copy of an event on its way from node to node, as its two ends see it (empty "
+            "unless asked for: `simulate --copies`, or the setting `records_copies` of a node)",
+            optional=True,
+            time_ms=TIME,
+            event=EVENT,
+            node=NODE,
+            peer=("int", "the far end"),
+            hops=("int", "links crossed on arrival"),
+            kind=(
+                "text",
+                "sent or lost: the node's copy to the peer; received, refused by the gate, or "
+                "pulled out of the peer's window: the peer's copy to the node",
+            ),
+            why=(
+                "text",
+                "why it was lost: loss, partition or down; for live nodes, queue, unreachable or "
+                "too large. Why it was refused, as the gate says. Else empty",
+            ),
         ),
     )
 }

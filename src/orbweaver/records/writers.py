@@ -43,7 +43,8 @@ def write_records(
 
 def has_records(folder: Path) -> bool:
     """Return whether `write_records` wrote this folder."""
-    return all(any(folder.glob(f"{name}.*")) for name in TABLES)
+    needed = (name for name, spec in TABLES.items() if not spec.optional)
+    return all(any(folder.glob(f"{name}.*")) for name in needed)
 
 
 def check_records_out(folder: Path) -> None:
@@ -75,7 +76,7 @@ def read_about(folder: Path) -> dict[str, Any]:
 def read_records(folder: Path) -> Records:
     """Read what `write_records` wrote, in any of its formats."""
     records = Records()
-    for name in TABLES:
+    for name, spec in TABLES.items():
         for suffix, reader in (("csv", _read_csv), ("jsonl", _read_jsonl), ("parquet", _read_pq)):
             path = folder / f"{name}.{suffix}"
             if path.exists():
@@ -85,6 +86,8 @@ def read_records(folder: Path) -> Records:
                     raise UsageError(f"{path} is no table of records: {error}") from None
                 break
         else:
+            if spec.optional:
+                continue
             raise UsageError(f"{folder} has no table '{name}'; name a folder of records")
     return records
 

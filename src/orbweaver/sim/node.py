@@ -52,6 +52,8 @@ class SimNode:
         kind = type(message)
         self._count[kind] += 1
         self.sent += 1
+        if message.carries:
+            world.recorder.copy(self._engine.now, self.me, to, cast(Carrier, message), "sent")
         if world.encode is not None:
             size = len(world.encode(message))
             self._bytes[kind] += size
@@ -67,8 +69,11 @@ class SimNode:
         # heartbeats are half of all messages.
         world, me, schedule = self._world, self.me, self._engine.schedule
         nodes, latency, faults = world.nodes, world.latency, world.faults
+        carrier = cast(Carrier, message) if message.carries else None
         sent = 0
         for peer in peers:
+            if carrier is not None:
+                world.recorder.copy(self._engine.now, me, peer, carrier, "sent")
             if faults is None:
                 schedule(latency(me, peer), nodes[peer].receive_here, me, message)
             else:
@@ -112,13 +117,15 @@ class SimNode:
     def receive(self, sender: NodeId, message: Message) -> None:
         overlay = self.overlay
         if overlay is None:
-            self._world.recorder.dropped("down")
+            self._world.lost(sender, self.me, message, "down")
             return
         self.received += 1
         if message.carries:
             carrier = cast(Carrier, message)
             interested = carrier.event.topic in self.interest
-            self._world.recorder.carried(self._engine.now, self.me, carrier, interested)
+            recorder, now = self._world.recorder, self._engine.now
+            recorder.carried(now, self.me, carrier, interested)
+            recorder.copy(now, self.me, sender, carrier, "received")
         elif message.announces:
             topic = cast(Any, message).topic
             self._world.recorder.noticed(self.me, topic in self.interest)

@@ -141,7 +141,9 @@ class Simulation:
             params,
             topics=topics,
             latency=latency,
-            recorder=Recorder(rows=scenario.run.records == "rows"),
+            recorder=Recorder(
+                rows=scenario.run.records != "counters", copies=scenario.run.records == "copies"
+            ),
             node_seed=lambda node, life: node_seed(course, seed, node, life),
             contacts=scenario.run.contacts,
             contact_chance=self._chance("contacts"),

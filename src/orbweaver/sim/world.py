@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from random import Random
+from typing import cast
 
 from orbweaver.core.identifiers import PLACE_OF_NODE, Places
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Codec, Event, Message
+from orbweaver.core.messages import Carrier, Codec, Event, Message
 from orbweaver.core.overlay import Context, Overlay
 from orbweaver.core.params import Params
 from orbweaver.core.topics import TopicTable
@@ -135,10 +136,16 @@ class World:
         assert self.faults is not None
         fate = self.faults.fate(self.engine.now, sender, to, delay)
         if isinstance(fate, str):
-            self.recorder.dropped(fate)
+            self.lost(sender, to, message, fate)
             return
         for copy in fate:
             self.engine.schedule(copy, self.nodes[to].receive_here, sender, message)
+
+    def lost(self, sender: NodeId, to: NodeId, message: Message, why: str) -> None:
+        """Record that a message did not arrive."""
+        self.recorder.dropped(why)
+        if message.carries:
+            self.recorder.copy(self.engine.now, sender, to, cast(Carrier, message), "lost", why)
 
     # -- inside
 

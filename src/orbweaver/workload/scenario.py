@@ -204,8 +204,9 @@ class RunSpec(Spec, frozen=True):
     """Number of messages and timers after which a run is cut short."""
     time_max_ms: Annotated[int, Meta(ge=1)] = 30 * 24 * 3_600_000
     """Simulated time after which a run is cut short."""
-    records: Literal["rows", "counters"] = "rows"
-    """Whether each delivery and each copy gets a row, or only counters, for large runs."""
+    records: Literal["rows", "counters", "copies"] = "rows"
+    """Whether each delivery and each relayed copy gets a row, or only counters, for large runs;
+    `copies` adds the rows of the table `copies`, for `orbweaver trace`."""
     measure_bytes: bool = True
     """Whether every message is encoded, to know its size; runs are faster without."""
     tdi: Annotated[int, Meta(ge=0)] = 0

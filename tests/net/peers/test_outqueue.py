@@ -54,6 +54,12 @@ def test_of_events_the_oldest_go_when_there_are_too_many():
     assert (counters.dropped_data, counters.dropped_control) == (2, 0)
 
 
+def test_what_is_dropped_is_returned():
+    queue, counters = OutQueue(), Counters()
+    dropped = [queue.put(wrap(push(n)), 3, 1000, counters) for n in range(5)]
+    assert [[p.message.event.seq for p in parcels] for parcels in dropped] == [[], [], [], [0], [1]]
+
+
 def test_of_events_the_oldest_go_when_they_are_too_large():
     queue, counters = put_all(*(push(n, size=400) for n in range(5)))
     assert queue.bytes == 800

@@ -67,6 +67,8 @@ class Gate:
         self.inside = inside
         """The function that takes sound messages. The attribute is public, so that tests can add
         delays and losses."""
+        self.on_refused: Callable[[NodeId, Carrier, str], None] = lambda *_: None
+        """Called with each event that is not let in, its sender and the reason."""
         self._checker = SealChecker()
         self.complaints = Sparing(log)
         self._new_topics = Bucket(TOPICS_PER_S, settings.topics_max / 4, 0.0)
@@ -94,8 +96,10 @@ class Gate:
             ruling = judge(self.rules, sender, message, now_ms)
             if ruling is not ACCEPT:
                 self._act(connection, ruling)
-                if isinstance(message, Carrier) and message.event.publisher == peer:
-                    declined.setdefault(ruling.reason, []).append(_id(message.event))
+                if isinstance(message, Carrier):
+                    self.on_refused(peer, message, ruling.reason)
+                    if message.event.publisher == peer:
+                        declined.setdefault(ruling.reason, []).append(_id(message.event))
             elif message.carries:
                 events.append(message)
             else:

@@ -63,10 +63,14 @@ class Outgoing:
             limit = peer.connection.payload_bytes_max
             if parcel.size > limit:
                 self._host.note_declined(to, _too_large(limit), 1)
+                self._host.note_lost(to, (parcel,), "too large")
                 return
         if message.carries or message.announces:
             self.reach += 1
-        peer.queue.put(parcel, self._queue_messages, self._queue_bytes, self._host.counters)
+        if dropped := peer.queue.put(
+            parcel, self._queue_messages, self._queue_bytes, self._host.counters
+        ):
+            self._host.note_lost(to, dropped, "queue")
         self._dirty[peer] = None
         if not self._flush_due:
             self.flush_soon()
@@ -92,7 +96,8 @@ class Outgoing:
         assert peer.connection is not None
         limit = peer.connection.payload_bytes_max
         if dropped := peer.queue.drop_larger(limit):
-            self._host.note_declined(peer.node, _too_large(limit), dropped)
+            self._host.note_declined(peer.node, _too_large(limit), len(dropped))
+            self._host.note_lost(peer.node, dropped, "too large")
         self.write(peer)
 
     def write(self, peer: PeerState) -> None:
@@ -115,6 +120,8 @@ class Outgoing:
             if host.recorder is not None:
                 for parcel in parcels:
                     host.recorder.sent(parcel.message, len(parcel.data or b""))
+                    if parcel.message.carries:
+                        host.recorder.copy(peer.node, cast(Carrier, parcel.message), "sent")
             connection.used = self._loop.time()
             connection.write(pack(parcels, connection, host.card_of))
             if self.departures.unsent:

@@ -11,7 +11,7 @@ dropped, since what it answers has been repeated meanwhile.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -75,19 +75,27 @@ class OutQueue:
     def __len__(self) -> int:
         return len(self.control) + len(self.data)
 
-    def put(self, parcel: Parcel, messages_max: int, bytes_max: int, counters: Counters) -> None:
+    def put(
+        self, parcel: Parcel, messages_max: int, bytes_max: int, counters: Counters
+    ) -> Sequence[Parcel]:
+        """Queue a message, and return the events, and messages about events, that it drops."""
         if parcel.message.purpose not in _IN_LINE:
             if len(self.control) >= min(messages_max, UPKEEP_MAX):
                 counters.dropped_control += 1
             else:
                 self.control.append(parcel)
-            return
+            return ()
         self.data.append(parcel)
         self.bytes += parcel.size
+        if len(self.data) <= messages_max and self.bytes <= bytes_max:
+            return ()
+        dropped = []
         while len(self.data) > messages_max or self.bytes > bytes_max:
-            self.bytes -= self.data.popleft().size
+            dropped.append(self.data.popleft())
+            self.bytes -= dropped[-1].size
             self.passed += 1
             counters.dropped_data += 1
+        return dropped
 
     def mark(self) -> int:
         """Return the value of `passed` at which all messages that are in `data` now have left."""
@@ -99,12 +107,12 @@ class OutQueue:
         self.data.clear()
         self.bytes = 0
 
-    def drop_larger(self, size_max: int) -> int:
-        """Drop events with a payload of more than `size_max` bytes, and return how many."""
-        kept = [parcel for parcel in self.data if parcel.size <= size_max]
-        dropped = len(self.data) - len(kept)
+    def drop_larger(self, size_max: int) -> Sequence[Parcel]:
+        """Drop events with a payload of more than `size_max` bytes, and return them."""
+        dropped = [parcel for parcel in self.data if parcel.size > size_max]
         if dropped:
-            self.passed += dropped
+            kept = [parcel for parcel in self.data if parcel.size <= size_max]
+            self.passed += len(dropped)
             self.data = deque(kept)
             self.bytes = sum(parcel.size for parcel in kept)
         return dropped

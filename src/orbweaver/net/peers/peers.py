@@ -14,7 +14,7 @@ import contextlib
 import os
 import socket
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 
 from orbweaver.core.ids import NodeId
@@ -22,7 +22,7 @@ from orbweaver.net.gate.limits import Bucket
 from orbweaver.net.logger import Logger
 from orbweaver.net.peers.cards import AddressBook, Card, family
 from orbweaver.net.peers.dials import Absences, Doubts
-from orbweaver.net.peers.outqueue import OutQueue
+from orbweaver.net.peers.outqueue import OutQueue, Parcel
 from orbweaver.net.wire.connection import Connection, Owner
 
 TRIES_LINK, TRIES_OTHER = 4, 2
@@ -82,15 +82,17 @@ class Peers:
         chance: Random,
         ready: Callable[[PeerState], None],
         lost: Callable[[NodeId], None],
+        unsent: Callable[[NodeId, Iterable[Parcel]], None],
     ) -> None:
         """`ready` is called with a peer that can be written to, `lost` with a node that is given
-        up."""
+        up, and `unsent` before with the events, and messages about events, that waited for it."""
         self._owner = owner
         self._book = book
         self._tls = tls
         self._chance = chance
         self._ready = ready
         self._lost = lost
+        self._unsent = unsent
         self._peers: dict[NodeId, PeerState] = {}
         self._all: dict[Connection, None] = {}
         """Every connection, also one whose peer is not known yet."""
@@ -327,6 +329,7 @@ class Peers:
             if peer.node in self._book:
                 log.info("peer lost", peer=f"{peer.node:016x}")
         self._owner.counters.dropped_unreachable += len(peer.queue)
+        self._unsent(peer.node, peer.queue.data)
         peer.queue.clear()
         if self._peers.get(peer.node) is peer:
             del self._peers[peer.node]
