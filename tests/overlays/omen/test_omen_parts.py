@@ -236,13 +236,18 @@ def test_a_node_that_reported_and_left_connects_nothing(how: str) -> None:
     assert [*enlisted] == [3, 4, 5, 6]
     ties = {3: [4, 5], 4: [3, 5], 5: [3, 4, 6], 6: [5]}
     for node, message in enlisted.items():
-        assert bool(message.starts) == (how == "probe")
+        assert bool(message.starts) == (how == "probe" and node == 3)
         assert message.ties == (how in ("inside", "hop"))
-        label = (ProbeLabel("a", 6 if node == 6 else 3),)
+        label = () if node == 6 else (ProbeLabel("a", 3),)
         told = tuple(Tie(peer, TABLE.interest("a")) for peer in ties[node])
         made.on_report(node, ShadowReport(message.number, 3, told, label))
     assert made.step((5,)) == []
     outbox.clock.now += 1000
+    if how == "probe":
+        [(unreached, message)] = made.step((5,))
+        assert (unreached, message.starts.mask) == (6, 0b01)
+        made.on_report(6, ShadowReport(message.number, 3, (), (ProbeLabel("a", 6),)))
+        outbox.clock.now += 1000
     edges = {tuple(sorted((to, peer))) for to, mend in made.step((5,)) for peer in mend.peers}
     assert len(edges) == 1, "6 alone has to be joined to the others"
     assert 6 in min(edges)
@@ -261,8 +266,8 @@ def test_a_join_enlists_only_nodes_that_want_what_is_lacking() -> None:
 
 
 def test_a_longer_chain_is_probed_in_all_its_topics() -> None:
-    """9 leaves, and 8 next to it, which only falls silent. 3 and 4 are connected in all topics
-    by others. As a neighbour of 8, 4 has to start a probe too, and 3 one in another topic."""
+    """9 leaves, and 8 next to it, which only falls silent. 3 and 4 are connected by others in both
+    topics, of which only 8 had the second one. As its neighbour, 3 has to start a probe there."""
     outbox = FakeOutbox()
     made = Coordinator(make_context(1, outbox, TABLE), OMenParams(), LocalViews(1, 1))
     views = {9: LocalView(1), 8: LocalView(1)}
@@ -270,20 +275,47 @@ def test_a_longer_chain_is_probed_in_all_its_topics() -> None:
     views[8].topics, views[8].neighbors = 0b11, {3: 0b11, 4: 0b11, 9: 0b01}
     made.begin(ChurnEvent(9, 0, "leave"), views, ())
     first = dict(made.step(()))
-    assert {n: one.starts.mask for n, one in first.items()} == {3: 0b01, 8: 0b01, 4: 0}
+    assert {n: one.starts.mask for n, one in first.items()} == {3: 0b01, 8: 0, 4: 0}
     labels = (ProbeLabel("a", 3),)
     for node in (3, 4):
         made.on_report(node, ShadowReport(first[node].number, 3, (), labels))
     outbox.clock.now += OMenParams().repair_ms
     longer = dict(made.step(()))
-    assert {node: enlist.starts.mask for node, enlist in longer.items()} == {3: 0b10, 4: 0b11}
+    assert {node: enlist.starts.mask for node, enlist in longer.items()} == {3: 0b10}
     outbox.clock.now += OMenParams().quiet_ms
-    assert made.step(()) == [], "new reports are awaited"
+    assert made.step(()) == [], "a new report is awaited"
     for node in (3, 4):
         told = (*labels, ProbeLabel("b", 3))
-        made.on_report(node, ShadowReport(longer[node].number, 3, (), told))
+        made.on_report(node, ShadowReport(longer[3].number, 3, (), told))
     outbox.clock.now += OMenParams().quiet_ms
     assert made.step(()) == [], "nothing is cut"
+    assert made.finished()
+
+
+def test_neighbours_that_a_probe_does_not_reach_start_another_one() -> None:
+    """9 held 3, 4 and 5 together in a, and 3 and 6 in b. 4 starts a probe, because it wants both
+    topics, and does not reach 5. All of 3, 4 and 6 are still connected."""
+    outbox = FakeOutbox()
+    made = Coordinator(make_context(1, outbox, TABLE), OMenParams(), LocalViews(1, 1))
+    view = LocalView(1)
+    view.topics, view.neighbors = 0b11, {3: 0b01, 4: 0b11, 5: 0b01, 6: 0b10}
+    made.begin(ChurnEvent(9, 0, "leave"), {9: view}, ())
+    first = dict(made.step(()))
+    assert {n: one.starts.mask for n, one in first.items()} == {3: 0, 4: 0b11, 5: 0, 6: 0}
+    number = first[4].number
+    for node, topics in ((3, "a"), (4, "ab"), (5, ""), (6, "b")):
+        labels = tuple(ProbeLabel(topic, 4) for topic in topics)
+        made.on_report(node, ShadowReport(number, 1, (), labels))
+    outbox.clock.now += OMenParams().quiet_ms
+    second = made.step(())
+    assert [(node, one.starts.mask) for node, one in second] == [(5, 0b01)]
+    outbox.clock.now += OMenParams().quiet_ms
+    assert made.step(()) == [], "its report is awaited"
+    made.on_report(5, ShadowReport(number, 1, (), (ProbeLabel("a", 5),)))
+    outbox.clock.now += OMenParams().quiet_ms
+    mends = {to: mend.peers for to, mend in made.step(())}
+    assert 5 in mends
+    assert len(mends) == 2
 
 
 def test_backups_that_cover_all_they_can_are_kept() -> None:

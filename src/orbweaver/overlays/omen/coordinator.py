@@ -8,6 +8,7 @@ from orbweaver.core.bitplanes import bits_of
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import Context
+from orbweaver.overlays.omen.backups import build_backups_greedy
 from orbweaver.overlays.omen.churn import ChurnEvent, Shadow, shadow_of
 from orbweaver.overlays.omen.components import (
     joined_alike,
@@ -55,7 +56,8 @@ class Session:
         """When the present round began, and when the last news came, in milliseconds."""
 
     def missing(self) -> list[NodeId]:
-        return [node for node in self.enlisted if node not in self.reports]
+        """Return the nodes whose reports are awaited."""
+        return [n for n in self.enlisted if n not in self.reports and n not in self.silent]
 
 
 class Coordinator:
@@ -111,6 +113,10 @@ class Coordinator:
                 given += asks + self._enlist(session)
                 session.began = session.changed = now
                 continue
+            if unreached := self._unreached(session):
+                given += self._ask(session, unreached)
+                session.began = session.changed = now
+                continue
             del self._sessions[number]
             self._finished.append(session.event)
             given += self._mend(session, gone)
@@ -158,23 +164,46 @@ class Coordinator:
         return bool(self._to_enlist(session))
 
     def _to_enlist(self, session: Session) -> dict[NodeId, int]:
-        """Return the shadow nodes that are not enlisted yet, and those that have more topics to
-        probe, because the chain has become longer; each with the mask of these topics."""
+        """Return the shadow nodes that are not enlisted yet, and those that are to probe topics by
+        which the chain has become longer; each with the mask of the topics to start a probe in.
+
+        Some neighbours start a probe in all topics together, one in each topic. Only those that
+        it does not reach start another one (`_unreached`): the topics of most are still connected.
+        """
         shadow = session.shadow
-        probes = session.event.kind == "leave" and self._params.components == "probe"
-        found: dict[NodeId, int] = {}
-        for node, mask in shadow.interests().items():
-            starts = mask & shadow.topics if probes and node in shadow.neighbors else 0
-            new = starts & ~session.enlisted.get(node, 0)
-            if new or node not in session.enlisted:
-                found[node] = new
+        found = {node: 0 for node in shadow.interests() if node not in session.enlisted}
+        if self._probes(session):
+            fresh = shadow.topics
+            for starts in session.enlisted.values():
+                fresh &= ~starts
+            for node, mask in build_backups_greedy(fresh, list(shadow.neighbors.items()), 1):
+                found[node] = mask & fresh
+                fresh &= ~mask
         return found
 
+    def _unreached(self, session: Session) -> dict[NodeId, int]:
+        """Return the neighbours that no probe has reached in some topics, with their masks."""
+        found: dict[NodeId, int] = {}
+        for node, mask in session.shadow.neighbors.items() if self._probes(session) else ():
+            missing = mask & session.shadow.topics & ~session.enlisted[node]
+            for label in session.reports[node].labels:
+                missing &= ~self._context.topics.mask(label.topic)
+            if missing:
+                found[node] = missing
+        return found
+
+    def _probes(self, session: Session) -> bool:
+        return session.event.kind == "leave" and self._params.components == "probe"
+
     def _enlist(self, session: Session) -> list[Given]:
+        return self._ask(session, self._to_enlist(session))
+
+    def _ask(self, session: Session, asked: Mapping[NodeId, int]) -> list[Given]:
+        """Ask nodes for reports, and to start probes in topics, given as masks."""
         topics = self._context.topics
         ties = session.event.kind == "leave" and self._params.components in ("inside", "hop")
         given: list[Given] = []
-        for node, starts in self._to_enlist(session).items():
+        for node, starts in asked.items():
             session.enlisted[node] = session.enlisted.get(node, 0) | starts
             session.reports.pop(node, None)  # a new one is on its way
             given.append((node, Enlist(session.number, ties, topics.of_mask(starts))))

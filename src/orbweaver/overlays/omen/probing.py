@@ -1,10 +1,11 @@
 """Finding the components that are left, before a repair chooses edges (ours).
 
-A coordinator enlists its shadow set. Each neighbour of the node that left starts a probe in the
-topics it lost a link for. A probe crosses links whose two ends share a topic, carries the least
-id of a starter, and is passed on only if it is less than what was seen before. Since each
-component that is left has a neighbour of the node that left, two shadow nodes are in one
-component if and only if they saw the same least label.
+A coordinator enlists its shadow set. For each topic that was lost, one neighbour of the node that
+left starts a probe. A probe crosses links whose two ends share a topic, carries the least id of a
+starter, and is passed on only if it is less than what was seen before. Neighbours that it has not
+reached in some topics then start one there. Each component that is left has a neighbour of the
+node that left, so two shadow nodes are in one component if and only if they saw the same least
+label. If all neighbours started at once, as many labels would cross most links.
 """
 
 from __future__ import annotations
