@@ -192,6 +192,8 @@ def omen_samples(interest: Interest, entry: Descriptor) -> list[Message]:
         omen.Mend((four, five)),
         omen.ViewAsk(four),
         omen.ViewTold(four, interest, (entry,), (entry,)),
+        omen.Shed(2),
+        omen.ShedTested(2),
         omen.Meet(entry, (omen.ComponentLabel("news", four, 1000),)),
     ]
 

@@ -81,6 +81,11 @@ class Coordinator:
     def start(self, now: int) -> None:
         self.incarnation = self._number = now
 
+    def next_number(self) -> int:
+        """Return a number that tells a probe apart from all others that begin at this node."""
+        self._number += 1
+        return self._number
+
     def begin(
         self, event: ChurnEvent, views: Mapping[NodeId, LocalView], gone: Collection[NodeId]
     ) -> None:
@@ -150,8 +155,8 @@ class Coordinator:
     # -- inside
 
     def _new(self, event: ChurnEvent, views: Mapping[NodeId, LocalView]) -> Session:
-        self._number += 1
-        session = self._sessions[self._number] = Session(event, self._number, views)
+        number = self.next_number()
+        session = self._sessions[number] = Session(event, number, views)
         session.began = session.changed = self._context.outbox.now()
         return session
 

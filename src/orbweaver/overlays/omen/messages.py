@@ -164,6 +164,19 @@ class ViewTold(Message, frozen=True, gc=False, tag="omen-view"):
     backups: tuple[Descriptor, ...]
 
 
+class Shed(Message, frozen=True, gc=False, tag="omen-shed"):
+    """The sender offers to end its link to the receiver, which is to test whether the topics that
+    they share stay connected without it."""
+
+    number: Count
+
+
+class ShedTested(Message, frozen=True, gc=False, tag="omen-shed-tested"):
+    """The answer: the sender keeps probes off the link now, and waits for the receiver's probe."""
+
+    number: Count
+
+
 class Meet(Message, frozen=True, gc=False, tag="omen-meet"):
     """The safety net: as ALIVE, to a node that is no neighbour. Different labels mean that the
     two are in different components, and they link up."""

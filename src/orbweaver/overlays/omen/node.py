@@ -39,6 +39,8 @@ from orbweaver.overlays.omen.messages import (
     Mend,
     Probe,
     ShadowReport,
+    Shed,
+    ShedTested,
     ViewAsk,
     ViewTold,
 )
@@ -46,6 +48,7 @@ from orbweaver.overlays.omen.params import OMenParams
 from orbweaver.overlays.omen.probing import Probing
 from orbweaver.overlays.omen.ring import IdentifierCircle
 from orbweaver.overlays.omen.selection import ViewSelection
+from orbweaver.overlays.omen.shedding import Shedding
 from orbweaver.overlays.omen.views import LocalViews, OwnLocal, given_up
 
 TOLD_TIMES = 3
@@ -63,7 +66,7 @@ class OMen(Overlay):
     Params = OMenParams
     params: OMenParams
     messages = (Alive, LinkRequest, LinkAccept, LinkDown, Local, Join, Leaving, Handled,
-                Enlist, Probe, ShadowReport, Mend, ViewAsk, ViewTold, Meet,
+                Enlist, Probe, ShadowReport, Mend, ViewAsk, ViewTold, Shed, ShedTested, Meet,
                 Exchange, ExchangeReply, *Plumtree.messages, *Cyclon.messages)  # fmt: skip
 
     CYCLE = "cycle"
@@ -89,7 +92,8 @@ class OMen(Overlay):
         self.churn = ChurnHandling(params.standby_ms)
         self.join_requests = JoinRequests()
         self.coordinator = Coordinator(context, params, self.views)
-        self.probing = Probing(context, self.interest, self.neighbors)
+        self.shedding = Shedding(context, params.shed_ms, self.interest, self.neighbors)
+        self.probing = Probing(context, self.interest, self.neighbors, self.shedding.tested)
         self.labels = ComponentLabels(me, params.heartbeat_ms)
         self.beats = 0
         self.ring_moved = True
@@ -306,6 +310,7 @@ class OMen(Overlay):
         self.ask_to_join()
         self.churn.process_standby(now, self.in_range())
         self.process_churn()
+        self.shed()
 
     def exchange_with(self, peer: NodeId) -> None:
         self.context.outbox.send(peer, Exchange(*self.exchanges.buffer(peer)))
@@ -439,6 +444,10 @@ class OMen(Overlay):
         report = self.probing.on_probe(sender, message)
         if report is not None:
             self.report(message.coordinator, report)
+        if message.coordinator in self.shedding.tested:
+            reached = self.probing.reached(message.coordinator, message.number)
+            if self.shedding.proved(message.coordinator, message.number, reached):
+                self.linking.end(message.coordinator)
 
     def report(self, coordinator: NodeId, report: ShadowReport) -> None:
         if coordinator == self.context.me:
@@ -477,6 +486,23 @@ class OMen(Overlay):
             mask = self.interest.topics.mask
             for peer in [p for p, i in self.neighbors.items() if not i.mask & mask]:
                 self.linking.end(peer)
+
+    # -- links that are not needed
+
+    def shed(self) -> None:
+        peer = self.shedding.spare()
+        if peer is not None:
+            number = self.coordinator.next_number()
+            self.shedding.offered = peer, number
+            self.context.outbox.send(peer, Shed(number))
+
+    def on_shed(self, sender: NodeId, message: Shed) -> None:
+        if self.shedding.test(sender, message.number):
+            self.context.outbox.send(sender, ShedTested(message.number))
+
+    def on_shed_tested(self, sender: NodeId, message: ShedTested) -> None:
+        topics = self.context.topics.of_mask(self.shedding.to_probe(sender, message.number))
+        self.probing.start(self.context.me, message.number, topics, but=sender)
 
     # -- the safety net
 
@@ -523,6 +549,8 @@ OMen.ON = {
     ShadowReport: OMen.on_report,
     ViewAsk: OMen.on_view_ask,
     ViewTold: OMen.on_view_told,
+    Shed: OMen.on_shed,
+    ShedTested: OMen.on_shed_tested,
     Meet: OMen.on_meet,
     Push: lambda node, sender, message: node.plumtree.on_push(sender, message),
     IHave: lambda node, sender, message: node.plumtree.on_ihave(sender, message),

@@ -103,3 +103,11 @@ class OMenParams(LinkParams, frozen=True):
         int,
         Meta(ge=1, description="longest wait for reports of a shadow set", title="ours"),
     ] = 2000
+    shed_ms: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="how often a node that has links to spare offers to end one; 0: never",
+            title="beyond the paper; ours",
+        ),
+    ] = 0

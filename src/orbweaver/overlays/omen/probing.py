@@ -10,7 +10,7 @@ label. If all neighbours started at once, as many labels would cross most links.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Context
@@ -43,12 +43,18 @@ class Probing:
     """The probes that a node takes part in."""
 
     def __init__(
-        self, context: Context, interest: OwnInterest, neighbors: Mapping[NodeId, Interest]
+        self,
+        context: Context,
+        interest: OwnInterest,
+        neighbors: Mapping[NodeId, Interest],
+        closed: Collection[NodeId],
     ) -> None:
-        """`neighbors` is the live map of overlay neighbours."""
+        """`neighbors` is the live map of overlay neighbours, and `closed` has those whose links no
+        probe may cross at the moment."""
         self._context = context
         self._interest = interest
         self._neighbors = neighbors
+        self._closed = closed
         self._seen: dict[tuple[NodeId, int], SeenProbe] = {}
 
     def on_enlist(self, coordinator: NodeId, message: Enlist) -> ShadowReport:
@@ -56,15 +62,25 @@ class Probing:
         probe = self._of(coordinator, message.number)
         probe.enlisted = True
         probe.ties = message.ties
-        mask, mine = self._context.topics.mask, self._interest.topics
-        starts = [t for t in message.starts if mask(t) & mine.mask]
-        news = take_labels(probe, [ProbeLabel(t, self._context.me) for t in starts], mine)
-        self._pass_on(coordinator, message.number, news, None)
+        self.start(coordinator, message.number, message.starts, None)
         return self._report(message.number, probe)
+
+    def start(
+        self, coordinator: NodeId, number: int, topics: Iterable[Topic], but: NodeId | None
+    ) -> None:
+        """Start a probe in those of these topics that this node wants, on all links but one."""
+        labels = [ProbeLabel(topic, self._context.me) for topic in topics]
+        news = take_labels(self._of(coordinator, number), labels, self._interest.topics)
+        self._pass_on(coordinator, number, news, but)
+
+    def reached(self, coordinator: NodeId, number: int) -> int:
+        """Return the mask of the topics in which a probe has reached this node."""
+        probe = self._seen.get((coordinator, number))
+        return 0 if probe is None else sum(map(self._context.topics.mask, probe.labels))
 
     def on_probe(self, sender: NodeId, message: Probe) -> ShadowReport | None:
         """Pass on what is news. Return a new report if this node is in the shadow set."""
-        if sender not in self._neighbors:
+        if sender not in self._neighbors or sender in self._closed:
             return None
         probe = self._of(message.coordinator, message.number)
         news = take_labels(probe, message.labels, self._interest.topics)
@@ -82,7 +98,7 @@ class Probing:
             return
         for peer, interest in self._neighbors.items():
             told = tuple(label for label in labels if label.topic in interest)
-            if told and peer != source:
+            if told and peer != source and peer not in self._closed:
                 self._context.outbox.send(peer, Probe(coordinator, number, told))
 
     def _report(self, number: int, probe: SeenProbe) -> ShadowReport:
