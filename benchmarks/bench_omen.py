@@ -1,12 +1,12 @@
 """What does one repair of OMen cost, a whole trace of churn, and one churn event in messages?
 
-The first two are measured on the parts, without a network: the overlay begins as LowODA's design,
-and for each node that leaves the backup set is chosen among all nodes that are up, the components
-of what is left are found, and Algorithm 1 adds links. The workload is a social sample by OMen's
-method (6.1), cut from a graph in a file or drawn if there is no file, and the trace is the
-machine events of a cluster, or random if there is no file. The third is a simulation, in which
-nodes crash one after another: it counts the messages that build and repair, and not those that
-are sent all the time.
+The first two are measured on the parts, without a network (`orbweaver.study.omen.mending`): the
+overlay begins as LowODA's design, and for each node that leaves the backup set is chosen, the
+components of what is left are found, and Algorithm 1 adds links. The workload
+is a social sample by OMen's method (6.1), cut from a graph in a file or drawn if there is no file,
+and the trace is the machine events of a cluster, or random if there is no file. The third is a
+simulation, in which nodes crash one after another: it counts the messages that build and repair,
+and not those that are sent all the time.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import gzip
 import resource
 import sys
 import time
+from collections import Counter
 from collections.abc import Collection, Sequence
 from multiprocessing import get_context
 from pathlib import Path
@@ -26,24 +27,20 @@ from bench_design import GRAPH, drawn, friends, timed
 from rich.console import Console
 from rich.table import Table
 
-from orbweaver.core.bitplanes import bits_of
-from orbweaver.core.ids import NodeId
 from orbweaver.core.params import build
 from orbweaver.core.seeds import below, generator, sample
 from orbweaver.core.topics import TopicTable
-from orbweaver.design.plan import design, numbered
-from orbweaver.design.rules import Rule
 from orbweaver.overlays.catalog import find
-from orbweaver.overlays.omen.backups import build_backups_primal_dual
-from orbweaver.overlays.omen.components import joined_in_truth
-from orbweaver.overlays.omen.repair import repair_tco_on_churn
+from orbweaver.overlays.omen.churn import Shadow
 from orbweaver.records import Recorder
-from orbweaver.sim.oracle import Oracle
 from orbweaver.sim.world import World
+from orbweaver.study.omen.mending import Mended, MendingParams
+from orbweaver.study.omen.replay import Up
 from orbweaver.workload.sampling import breadth_first
 
 TRACE = GRAPH.parents[1] / "churn/google2011_machine_events.csv.gz"
-COVERAGE, RHO = 5, 3.0
+EVENTS_MAX = 2000
+"""How many changes of the trace are played at most."""
 SIZES = ((4, 5), (6, 10), (11, 40))
 """Least and most subscriptions of the nodes in each column."""
 OVERLAYS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -55,70 +52,18 @@ ALWAYS = ("keepalive", "membership", "data")
 """Purposes of messages that are sent whether nodes come and go or not."""
 
 
-class Replay:
-    """An overlay that the parts of OMen mend, all in one place."""
+class Timed(Mended):
+    """Notes the processor time of each repair, in milliseconds."""
 
-    def __init__(self, interests: Sequence[Collection[str]]) -> None:
-        self._rng = generator("bench-omen", len(interests))
-        self.masks = [sum(1 << topic for topic in topics) for topics in numbered(interests)]
-        self.links: list[set[NodeId]] = [set() for _ in interests]
-        topics = TopicTable(str(n) for n in range(max(self.masks).bit_length()))
-        self._oracle = Oracle(len(interests), topics, lambda node: self.links[node])
-        self._topics = topics
+    def __init__(self, interests: Sequence[Collection[str]], up: Up) -> None:
+        topics = TopicTable(sorted({topic for wanted in interests for topic in wanted}))
         self.repair_ms: list[float] = []
-        for a, b in design(interests, Rule("lowoda", RHO)).links:
-            self._link(NodeId(a), NodeId(b))
-        for node in range(len(interests)):
-            self._put(NodeId(node))
+        super().__init__(interests, topics, up, MendingParams(), 0)
 
-    def up(self) -> list[tuple[NodeId, int]]:
-        return [
-            (NodeId(n), mask) for n in range(len(self.masks)) if (mask := self._oracle.mask_of(n))
-        ]
-
-    def leave(self, node: NodeId) -> None:
-        self._oracle.remove(node)
-        neighbors, self.links[node] = self.links[node], set()
-        for peer in neighbors:
-            self.links[peer].discard(node)
-        shadow = {peer: self.masks[peer] for peer in sorted(neighbors)} | self._backups(node)
+    def mend(self, shadow: Shadow, joins: bool) -> None:
         started = time.process_time()
-        joined = joined_in_truth(shadow, self.masks[node], self._oracle)
-        self._mend(shadow, node, joined, started)
-
-    def join(self, node: NodeId) -> None:
-        backups = self._backups(node)
-        self._put(node)
-        started = time.process_time()
-        first = {bit: peer for peer, mask in backups.items() for bit in bits_of(mask)}
-        joined = [(first[b], peer, 1 << b) for peer, mask in backups.items() for b in bits_of(mask)]
-        self._mend({node: self.masks[node]} | backups, node, joined, started)
-
-    def degrees(self) -> list[int]:
-        return [len(self.links[node]) for node, _ in self.up()]
-
-    def _mend(
-        self,
-        shadow: dict[NodeId, int],
-        node: NodeId,
-        joined: list[tuple[NodeId, NodeId, int]],
-        started: float,
-    ) -> None:
-        degrees = {peer: len(self.links[peer]) for peer in shadow}
-        for a, b in repair_tco_on_churn(shadow, self.masks[node], joined, degrees, RHO):
-            self._link(a, b)
+        super().mend(shadow, joins)
         self.repair_ms.append(1000 * (time.process_time() - started))
-
-    def _backups(self, node: NodeId) -> dict[NodeId, int]:
-        others = [(n, mask) for n, mask in self.up() if n != node]
-        return dict(build_backups_primal_dual(self.masks[node], others, COVERAGE, self._rng))
-
-    def _put(self, node: NodeId) -> None:
-        self._oracle.put(node, self._topics.of_mask(self.masks[node]))
-
-    def _link(self, a: NodeId, b: NodeId) -> None:
-        self.links[a].add(b)
-        self.links[b].add(a)
 
 
 def churn_of(trace: Path, nodes: int) -> list[tuple[int, bool]]:
@@ -141,13 +86,20 @@ def churn_of(trace: Path, nodes: int) -> list[tuple[int, bool]]:
 
 def replayed(interests: Sequence[Collection[str]], trace: Path) -> list[str]:
     """Return the cells of one row: what the whole trace costs."""
-    replay, before = timed(lambda: Replay(interests))
-    start = replay.degrees()
+    up = dict.fromkeys(range(len(interests)))
+    replay, before = timed(lambda: Timed(interests, up))
+    start = degrees(replay, up)
+    changes = churn_of(trace, len(interests))[:EVENTS_MAX]
     began = time.process_time()
-    for node, joins in churn_of(trace, len(interests)):
-        (replay.join if joins else replay.leave)(NodeId(node))
+    for node, joins in changes:
+        if joins:
+            up[node] = None
+            replay.join(node, up)
+        else:
+            up.pop(node, None)
+            replay.leave(node, up)
     seconds = time.process_time() - began
-    costs, end = sorted(replay.repair_ms), replay.degrees()
+    costs, end = sorted(replay.repair_ms), degrees(replay, up)
     return [
         f"{len(interests):,}",
         f"{len(costs):,}",
@@ -158,6 +110,11 @@ def replayed(interests: Sequence[Collection[str]], trace: Path) -> list[str]:
         f"{mean(start):.1f} / {max(start)}",
         f"{mean(end):.1f} / {max(end)}",
     ]
+
+
+def degrees(replay: Mended, up: Up) -> list[int]:
+    ends = Counter(end for link in replay.links(up) for end in link)
+    return [ends[node] for node in up]
 
 
 class Crashes:

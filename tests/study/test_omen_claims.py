@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from orbweaver.core.topics import TopicTable
 from orbweaver.study.claims import Verdict
 from orbweaver.study.judge import judge
 from orbweaver.study.omen import OMEN
@@ -111,7 +112,7 @@ def test_the_papers_own_numbers_reproduce(claim: str) -> None:
     assert [v.what for v in verdicts(claim) if not v.reproduced] == []
 
 
-FB, TW = "omen FB, rho 3", "omen TW, rho 3"
+FB, TW = "omen FB, rho 3", "omen TW, simulated"
 
 
 @pytest.mark.parametrize(
@@ -191,7 +192,7 @@ def machines(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("overlay", ["lowoda-re", "lowoda-inc", "omen"])
+@pytest.mark.parametrize("overlay", ["lowoda-re", "lowoda-inc", "omen-replay", "omen"])
 def test_baselines_meet_the_rounds_that_overlays_meet(overlay: str, machines: Path) -> None:
     pytest.importorskip("numba")
     scenario = Scenario(
@@ -212,6 +213,27 @@ def test_baselines_meet_the_rounds_that_overlays_meet(overlay: str, machines: Pa
     found = run_scenario(scenario, 3).result
     assert [look["nodes_up"] for look in found.snapshots] == [5, 4, 3, 4, 3]
     assert [look["partitioned_topics"] for look in found.snapshots] == [0] * 5
+
+
+def test_parts_mend_what_a_node_held_together_and_link_up_those_that_join() -> None:
+    """Whatever held the topics together before node 0 leaves, only one link for each is right
+    afterwards, and it joins with one link for each."""
+    pytest.importorskip("numba")
+    from orbweaver.study.omen.mending import Mended, MendingParams
+
+    of_node = [("a", "b"), ("a",), ("a",), ("b",), ("b",)]
+    params = MendingParams(coverage=0)
+    topics = TopicTable(["a", "b"])
+    up = dict.fromkeys(range(5))
+    mended = Mended(of_node, topics, up, params, 0)
+    del up[0]
+    mended.leave(0, up)
+    assert sorted(mended.links(up)) == [(1, 2), (3, 4)]
+    up[0] = None
+    mended.join(0, up)
+    partners = [b for a, b in mended.links(up) if a == 0]
+    assert len(partners) == 2, "one for each topic, also with a coverage of 0"
+    assert {of_node[peer] for peer in partners} == {("a",), ("b",)}
 
 
 def test_incremental_design_keeps_the_links_of_those_that_stay(machines: Path) -> None:

@@ -37,6 +37,7 @@ class Procedure:
 PROCEDURES = {
     "interest-locality": "orbweaver.study.rappel.locality:LOCALITY",
     "omen-backups": "orbweaver.study.omen.population:BACKUPS",
+    "omen-replay": "orbweaver.study.omen.mending:MENDING",
     "omen-repairs": "orbweaver.study.omen.repairs:REPAIRS",
     "lowoda-inc": "orbweaver.study.omen.replay:INCREMENTAL",
     "lowoda-re": "orbweaver.study.omen.replay:RECONSTRUCTED",

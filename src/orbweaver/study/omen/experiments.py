@@ -3,12 +3,12 @@
 Churn is a sequence of rounds, as in the paper: one machine of the trace comes or goes in each, and
 the next round begins when the last one has been dealt with. All overlays but SpiderCast start from
 the links that LowODA plans (6.5), and all meet the same rounds. Peers are sampled by an oracle,
-which stands in for the peer-sampling service of the paper's simulator.
+which stands in for the peer-sampling service of the paper's simulator. At the paper's own scale
+OMen is replayed by its parts (`mending`) instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,6 @@ ROUND_MS = 8000
 a second or two."""
 WARMUP_MS = 12_000
 """Before the first change: views get ready in this time."""
-EACH_ROUND = 200
-"""Rounds after each of which the overlay is looked at; further ones are looked at by tens."""
 TEXTBOOK_MAX = 1000
 """Nodes up to which LowODA is planned by the textbook, too."""
 RHO = 3.0
@@ -78,17 +76,19 @@ def under_churn(
 ) -> Scenario:  # fmt: skip
     """A run over the rounds of the trace, looked at just before each next round."""
     rounds = scale.rounds
-    looked = [i for i in range(1, rounds + 1) if i <= EACH_ROUND or i % 10 == 0]
     end_ms = WARMUP_MS + (rounds + 1) * ROUND_MS
     links = LinksSpec(design="lowoda", rho=rho) if overlay == "omen" else LinksSpec()
-    if overlay == "omen":
-        params |= {"contacts_are_links": True, "rho": rho}
-    elif overlay.startswith("lowoda"):
+    every = scale.looked
+    if overlay != "spidercast":
         params |= {"rho": rho}
-    simulated = not overlay.startswith("lowoda")
+    if overlay in ("omen", "spidercast"):
+        params |= {"membership": "full"}
+        every = 1  # messages are counted from one round to the next
+    if overlay == "omen":
+        params |= {"contacts_are_links": True}
     return Scenario(
         overlay=overlay,
-        params=without_defaults(params) | ({"membership": "full"} if simulated else {}),
+        params=without_defaults(params),
         study=StudySpec(series=label, x=x),
         workload=workload,
         links=links,
@@ -105,12 +105,19 @@ def under_churn(
         run=RunSpec(
             warmup_ms=WARMUP_MS,
             duration_ms=end_ms,
-            snapshots_ms=tuple(WARMUP_MS + (i + 1) * ROUND_MS - 1 for i in looked),
+            snapshots_ms=tuple(
+                WARMUP_MS + (i + 1) * ROUND_MS - 1 for i in range(every, rounds + 1, every)
+            ),
             contacts=0,
             records="counters",
             measure_bytes=False,
         ),
     )
+
+
+def omen(scale: Scale) -> str:
+    """Return what stands for OMen under the trace: the overlay, or its parts."""
+    return "omen-replay" if scale.replayed else "omen"
 
 
 def without_defaults(params: dict[str, Any]) -> dict[str, Any]:
@@ -145,9 +152,12 @@ def greedy(method: str) -> Experiment:
     def made(scale: Scale, traces: Path) -> list[Scenario]:
         nodes = scale.synthetic
         workload = drawn(scale, "uniform", nodes)
+        omen_g: dict[str, Any] = {"resilience": 1, "omen_g": "candidates"}
+        if scale.replayed:
+            omen_g = {"known": 0}
         return [
-            under_churn(f"OMen-G {method}", nodes, "omen", workload, scale, traces, resilience=1,
-                        coverage=3, backups=method, omen_g="candidates")
+            under_churn(f"OMen-G {method}", nodes, omen(scale), workload, scale, traces,
+                        coverage=3, backups=method, **omen_g)
         ]  # fmt: skip
 
     return made
@@ -155,23 +165,40 @@ def greedy(method: str) -> Experiment:
 
 def coverages(scale: Scale, traces: Path) -> list[Scenario]:
     """6.4: over the coverage factor."""
-    workload = sampled(scale, traces, "FB", scale.sampled[-1])
+    workload = sampled(scale, traces, "FB", scale.compared)
     return [
-        under_churn("OMen FB, coverage", x, "omen", workload, scale, traces, coverage=x)
+        under_churn("OMen FB, coverage", x, omen(scale), workload, scale, traces, coverage=x)
         for x in scale.coverages
     ]
 
 
-def degrees(graph: str, overlay: str, rho: float) -> Experiment:
-    """6.5: on a social sample, over its size."""
+def mended(graph: str, rho: float) -> Experiment:
+    """6.5: OMen on social samples."""
 
     def made(scale: Scale, traces: Path) -> list[Scenario]:
-        label = f"{overlay} {graph}, rho {rho:g}"
-        sizes = scale.sampled if graph == "FB" and rho == RHO else scale.sampled[-1:]
+        label = f"omen {graph}, rho {rho:g}"
+        sizes = scale.sampled if graph == "FB" and rho == RHO else (scale.compared,)
         return [
-            under_churn(label, n, overlay, sampled(scale, traces, graph, n), scale, traces, rho)
+            under_churn(label, n, omen(scale), sampled(scale, traces, graph, n), scale, traces, rho)
             for n in sizes
         ]
+
+    return made
+
+
+def simulated(scale: Scale, traces: Path) -> list[Scenario]:
+    """6.7, 6.8: diameters and messages. At most scales this is a run that degrees need, too."""
+    workload = sampled(scale, traces, "TW", scale.compared)
+    return [under_churn(SIMULATED, scale.compared, "omen", workload, scale, traces)]
+
+
+def planned(graph: str, overlay: str, rho: float) -> Experiment:
+    """6.5: a centralised design on the same samples, and OMen replayed beside OMen simulated."""
+
+    def made(scale: Scale, traces: Path) -> list[Scenario]:
+        label, nodes = f"{overlay} {graph}, rho {rho:g}", scale.compared
+        workload = sampled(scale, traces, graph, nodes)
+        return [under_churn(label, nodes, overlay, workload, scale, traces, rho)]
 
     return made
 
@@ -180,7 +207,7 @@ def spidercast(graph: str, name: str) -> Experiment:
     """6.5: SpiderCast on the same samples. It starts from links of its own choice."""
 
     def made(scale: Scale, traces: Path) -> list[Scenario]:
-        sizes = scale.sampled if graph == "FB" else scale.sampled[-1:]
+        sizes = scale.sampled if graph == "FB" else (scale.compared,)
         return [
             under_churn(f"{name} {graph}", n, "spidercast", sampled(scale, traces, graph, n),
                         scale, traces, **SPIDERCAST[name])
@@ -235,22 +262,23 @@ def together(coverage: int) -> Experiment:
     return made
 
 
-def of_graphs(make: Callable[[str, str, float], Experiment]) -> dict[str, Experiment]:
-    return {
-        f"{overlay} {graph}, rho {rho:g}": make(graph, overlay, rho)
-        for graph in GRAPHS
-        for overlay in ("omen", "lowoda-re", "lowoda-inc")
-        for rho in RHOS
-    }
-
-
+PLANNED = {"lowoda-re": RHOS, "lowoda-inc": (RHO,), "omen-replay": (RHO,)}
+"""What OMen is compared with on each graph, and for which rho."""
+SIMULATED = "omen TW, simulated"
 METHODS = ("primal-dual", "greedy")
 EXPERIMENTS: dict[str, Experiment] = {
     **{f"backups {law}, {method}": backups(law, method) for law in LAWS for method in METHODS},
     "views FB": views,
     **{f"OMen-G {method}": greedy(method) for method in METHODS},
     "OMen FB, coverage": coverages,
-    **of_graphs(degrees),
+    **{f"omen {graph}, rho {rho:g}": mended(graph, rho) for graph in GRAPHS for rho in RHOS},
+    **{
+        f"{overlay} {graph}, rho {rho:g}": planned(graph, overlay, rho)
+        for overlay, rhos in PLANNED.items()
+        for graph in GRAPHS
+        for rho in rhos
+    },
+    SIMULATED: simulated,
     **{f"{name} {graph}": spidercast(graph, name) for name in SPIDERCAST for graph in ("FB", "TW")},
     "repairs FB": repairs,
     **{f"groups, coverage {coverage}": together(coverage) for coverage in (1, 5)},

@@ -25,14 +25,20 @@ class Scale:
     planned: tuple[int, ...]
     """Nodes of social samples on which something is computed and nothing simulated (O4, O9)."""
     sampled: tuple[int, int]
-    """Nodes of simulated social samples, the smaller first. Claims about one size are judged on
-    the larger one."""
+    """Nodes of the social samples on which OMen and SpiderCast meet churn, the smaller first."""
+    compared: int
+    """Nodes of the social samples for the claims about one size. It is one of `sampled`."""
     coverages: tuple[int, ...]
     """Coverage factors with churn (O5)."""
     rounds: int
     """Changes of the churn trace that are played."""
     groups: int
     """Groups of nodes that crash together (O12)."""
+    looked: int = 1
+    """Once in how many changes the overlay is looked at."""
+    replayed: bool = False
+    """Whether OMen is replayed by its parts (`mending`) where the degrees under the trace are
+    asked for. SpiderCast, messages and crashes of groups are simulated at each scale."""
 
     def sample(self, graph: str, nodes: int) -> Trace:
         """Users found by a breadth-first search from a few, and the edges among them (6.1)."""
@@ -56,7 +62,7 @@ class Scale:
     @property
     def traces(self) -> tuple[Trace, ...]:
         sizes = {"FB": dict.fromkeys((*self.sampled, *self.planned))}
-        one = dict.fromkeys(self.sampled[-1:])
+        one = {self.compared: None}
         graphs = [self.sample(graph, n) for graph in GRAPHS for n in sizes.get(graph, one)]
         return (*graphs, self.machines)
 
@@ -68,6 +74,7 @@ SCALES = {
         synthetic=50,
         planned=(1000,),
         sampled=(50, 100),
+        compared=100,
         coverages=(0, 1, 5, 9),
         rounds=20,
         groups=4,
@@ -78,19 +85,23 @@ SCALES = {
         synthetic=300,
         planned=(1000,),
         sampled=(150, 300),
+        compared=300,
         coverages=(0, 1, 3, 5, 7, 9),
         rounds=300,
         groups=30,
     ),
     "full": Scale(
-        name="the paper's own",
+        name="the paper's own; OMen under the trace is replayed by its parts, without messages",
         population=2000,
         synthetic=2000,
         planned=(1000, 10_000),
         sampled=(1000, 10_000),
+        compared=1000,
         coverages=(0, 1, 3, 5, 7, 9),
         rounds=2000,
         groups=100,
+        looked=20,
+        replayed=True,
     ),
 }
 TRACES = {name: scale.traces for name, scale in SCALES.items()}

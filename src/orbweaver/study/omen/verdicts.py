@@ -9,9 +9,11 @@ from orbweaver.metrics.averages import mean
 from orbweaver.study.claims import Series, Verdict, listed, slope, trend
 from orbweaver.study.omen.experiments import (
     GROUP_MS,
+    PLANNED,
     RHO,
     RHOS,
     ROUND_MS,
+    SIMULATED,
     SPIDERCAST,
     WARMUP_MS,
     L,
@@ -73,7 +75,7 @@ def o3(series: BySeries) -> list[Verdict]:
     finals = [one.told("degree_max", 1) for one in (balanced, skewed)]
     ok = balanced.means("degree_max")[-1] < skewed.means("degree_max")[-1]
     rates = [growth(one.each()) for one in (balanced, skewed)]
-    what = f"OMen-G after {rounds(balanced)} rounds: "
+    what = f"OMen-G after {rounds(balanced)} rounds{replayed(balanced)}: "
     return [
         Verdict("O3", f"{what}maximum degree with primal-dual below greedy's", "below 84",
                 f"{finals[0]}, greedy {finals[1]}", ok),
@@ -86,6 +88,11 @@ def rounds(one: Series) -> int:
     """Return how many rounds of churn the runs of a series have."""
     last_ms: int = max(s["time_ms"] for r in one.each() for s in r.snapshots)
     return (last_ms - WARMUP_MS) // ROUND_MS
+
+
+def replayed(one: Series) -> str:
+    """Return what to add to a line whose runs of OMen are not simulations."""
+    return ", replayed" if any(r.overlay == "omen-replay" for r in one.each()) else ""
 
 
 def growth(results: Iterable[Result]) -> float:
@@ -121,7 +128,7 @@ def o5(series: BySeries) -> list[Verdict]:
     finals = one.means("degree_max")
     at = one.xs.index(5) if 5 in one.xs else len(one.xs) // 2
     before, after = finals[0] - finals[at], finals[at] - finals[-1]
-    what = f"FB, final maximum degree over coverages of {one.told_xs}: "
+    what = f"FB, final maximum degree over coverages of {one.told_xs}{replayed(one)}: "
     told = one.told("degree_max", 1)
     return [
         Verdict("O5", f"{what}slope", "falls: 333, 313, 302, 283, 277, 274", told,
@@ -136,36 +143,53 @@ def o6(series: BySeries) -> list[Verdict]:
     verdicts = []
     for graph in GRAPHS:
         for rho in RHOS:
-            ours, theirs = (series[f"{who} {graph}, rho {rho:g}"] for who in ("omen", "lowoda-re"))
-            what = f"{graph}, rho {rho:g}, N = {ours.xs[-1]:g}, mean over the rounds: "
-            mine, best = (over_rounds(one, "degree_max") for one in (ours, theirs))
+            ours, theirs = (series[f"{one} {graph}, rho {rho:g}"] for one in ("omen", "lowoda-re"))
+            nodes = theirs.xs[-1]
+            what = f"{graph}, rho {rho:g}, N = {nodes:g}{replayed(ours)}, mean over the rounds: "
+            mine, best = (over_rounds(one, "degree_max", nodes) for one in (ours, theirs))
             ratio = mine / best
             verdicts.append(
                 Verdict("O6", f"{what}maximum degree over LowODA-Re's; at most 1.15 + 10 %",
                         "<= 1.15", f"{ratio:.2f} ({mine:.1f}, {best:.1f})", ratio <= 1.1 * 1.15)
             )  # fmt: skip
-            mine, best = (over_rounds(one, "degree_mean") for one in (ours, theirs))
+            mine, best = (over_rounds(one, "degree_mean", nodes) for one in (ours, theirs))
             verdicts.append(
                 Verdict("O6", f"{what}mean degree above LowODA-Re's; at most 1.12 + 10 %",
                         "<= 1.12", f"{mine - best:+.2f} ({mine:.2f}, {best:.2f})",
                         mine - best <= 1.1 * 1.12)
             )  # fmt: skip
-        kept, anew = (series[f"lowoda-{who} {graph}, rho {RHO:g}"] for who in ("inc", "re"))
-        two = [f"{over_rounds(one, 'degree_max'):.1f}" for one in (kept, anew)]
-        what = f"{graph}, rho {RHO:g}: maximum degree of LowODA-Inc beside LowODA-Re's"
-        verdicts.append(Verdict("O6", what, "close", ", ".join(two), True, uncounted=REPORTED))
+        what = f"{graph}, rho {RHO:g}: "
+        kept, anew = (series[f"lowoda-{how} {graph}, rho {RHO:g}"] for how in ("inc", "re"))
+        both = [f"{over_rounds(one, 'degree_max', nodes):.1f}" for one in (kept, anew)]
+        verdicts.append(
+            Verdict("O6", f"{what}maximum degree of LowODA-Inc beside LowODA-Re's", "close",
+                    ", ".join(both), True, uncounted=REPORTED)
+        )  # fmt: skip
+        ours, parts = (series[f"{how} {graph}, rho {RHO:g}"] for how in ("omen", "omen-replay"))
+        if not replayed(ours):
+            both = [told_degrees(one, nodes) for one in (parts, ours)]
+            verdicts.append(
+                Verdict("O6", f"{what}maximum and mean degree of OMen replayed by its parts, "
+                        "beside those of OMen simulated", "-", "; ".join(both), True,
+                        uncounted=REPORTED)
+            )  # fmt: skip
     return verdicts
 
 
-def over_rounds(one: Series, metric: str) -> float:
-    """Return the mean of a metric over the rounds of churn, at the largest x."""
-    return mean(one.of_snapshots(metric)[-1])
+def told_degrees(one: Series, nodes: float) -> str:
+    both = (over_rounds(one, metric, nodes) for metric in ("degree_max", "degree_mean"))
+    return " and ".join(f"{value:.2f}" for value in both)
+
+
+def over_rounds(one: Series, metric: str, x: float) -> float:
+    """Return the mean of a metric over the rounds of churn, at one x."""
+    return mean(one.of_snapshots(metric)[one.xs.index(x)])
 
 
 def o7(series: BySeries) -> list[Verdict]:
     one = series[f"omen FB, rho {RHO:g}"]
     rates = [growth(results) for results in one.results.values()]
-    what = f"FB, N = {one.told_xs}: growth of the maximum degree, a round"
+    what = f"FB, N = {one.told_xs}{replayed(one)}: growth of the maximum degree, a round"
     return [
         Verdict("O7", f"{what}; above 0 at the largest", "0.025 at 1K", listed(rates, 4),
                 rates[-1] > 0),
@@ -182,7 +206,8 @@ def o8(series: BySeries) -> list[Verdict]:
         for metric, called in (("degree_max", "maximum"), ("degree_mean", "mean")):
             mine, others = (over_each(one, metric) for one in (ours, theirs))
             ratio = others[-1] / mine[-1]
-            what = f"FB, N = {ours.xs[-1]:g}: {called} degree of {name} over OMen's; above 2"
+            what = f"FB, N = {ours.xs[-1]:g}{replayed(ours)}: {called} degree of {name} over "
+            what += "OMen's; above 2"
             told = f"{ratio:.2f} ({others[-1]:.1f}, {mine[-1]:.1f})"
             verdicts.append(Verdict("O8", what, "several times", told, ratio > 2))
             if metric == "degree_max":
@@ -226,7 +251,7 @@ def o9(series: BySeries) -> list[Verdict]:
 
 
 def o10(series: BySeries) -> list[Verdict]:
-    ours, theirs = series[f"omen TW, rho {RHO:g}"], series["spidercast (3,1) TW"]
+    ours, theirs = series[SIMULATED], series["spidercast (3,1) TW"]
     verdicts = []
     for metric, name, paper in (
         ("diameter_max", "maximum", 3.67),
@@ -242,7 +267,7 @@ def o10(series: BySeries) -> list[Verdict]:
 
 
 def o11(series: BySeries) -> list[Verdict]:
-    ours, theirs = series[f"omen TW, rho {RHO:g}"], series["spidercast (3,1) TW"]
+    ours, theirs = series[SIMULATED], series["spidercast (3,1) TW"]
     each = [[point for r in one.each() for point in events(r)] for one in (ours, theirs)]
     means = [mean([messages for _, messages in points]) for points in each]
     verdicts = [
@@ -331,13 +356,12 @@ def o13(series: BySeries) -> list[Verdict]:
 _GREEDY = ("OMen-G primal-dual", "OMen-G greedy")
 _GROUPS = ("groups, coverage 1", "groups, coverage 5")
 _FB = f"omen FB, rho {RHO:g}"
-_TW = (f"omen TW, rho {RHO:g}", "spidercast (3,1) TW")
-_DEGREES = tuple(
-    f"{who} {graph}, rho {rho:g}"
-    for graph in GRAPHS
-    for who in ("omen", "lowoda-re", "lowoda-inc")
-    for rho in RHOS
-)
+_TW = (SIMULATED, "spidercast (3,1) TW")
+_DEGREES = (
+    *(f"omen {graph}, rho {rho:g}" for graph in GRAPHS for rho in RHOS),
+    *(f"{one} {graph}, rho {rho:g}" for one, rhos in PLANNED.items() for graph in GRAPHS
+      for rho in rhos),
+)  # fmt: skip
 CLAIMS = {
     "O1": Claim(("backups uniform, primal-dual", "backups uniform, greedy"), o1),
     "O2": Claim(("backups Zipf, greedy", "backups exponential, greedy"), o2),
