@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow.parquet as pq
@@ -15,7 +16,7 @@ from orbweaver.pipeline import sweep as stage
 from orbweaver.pipeline.store import read_looks
 from orbweaver.pipeline.sweep import bounded_memory, sweep, writing_alone
 from orbweaver.study.results import Results, made_here, read_results
-from orbweaver.study.run import Result, run_id, run_scenario
+from orbweaver.study.run import Job, Result, run_id, run_scenario
 from orbweaver.workload.scenario import InterestChange, PublishSpec, RunSpec, Scenario, WorkloadSpec
 
 
@@ -71,21 +72,25 @@ def test_what_differs_in_nothing_but_its_name_is_run_once(
     assert (again.ran, again.results[0].name) == (0, "c"), "also when it was run before"
 
 
-@pytest.mark.parametrize(("short_s", "waves"), [(1e9, [2, 4, 1]), (0.0, [2, 2, 2, 1])])
-def test_waves_grow_while_they_are_short(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_s: float,
-    waves: list[int],
-) -> None:  # fmt: skip
-    ran: list[int] = []
+def test_waves_grow_and_short_runs_share_tasks(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[tuple[int, int]] = []
     runner = stage._runner
-    monkeypatch.setattr(stage, "SHORT_S", short_s)
+
+    def counting(runs: list[Job], tasks: list[list[int]], *more: Any) -> Any:
+        ran.append((len(runs), len(tasks)))
+        return runner(runs, tasks, *more)
+
     monkeypatch.setattr(stage, "_parallelism", lambda spark: 2)
-    monkeypatch.setattr(
-        stage, "_runner", lambda runs, *more: ran.append(len(runs)) or runner(runs, *more)
-    )
-    jobs = [(small("tiny", 10), seed) for seed in range(7)]
-    assert len(sweep(spark, jobs, tmp_path / "store").results) == 7
-    assert ran == waves
+    monkeypatch.setattr(stage, "_runner", counting)
+    jobs = [(small("tiny", 10), seed) for seed in range(17)]
+    seen: list[tuple[int, int]] = []
+    swept = sweep(spark, jobs, tmp_path / "store", done=lambda *at: seen.append(at))
+    assert [result.seed for result in swept.results] == list(range(17))
+    assert ran == [(2, 2), (15, 8)]
+    assert seen == sorted(seen), "never back"
+    assert seen[-1] == (17, 17)
 
 
 def test_a_failing_run_is_told_and_the_others_go_on(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
-"""Runs simulations as Spark tasks: one task is one (scenario, seed).
+"""Runs simulations as Spark tasks: one for each (scenario, seed), or for several short ones.
 
-Each task writes the snapshots of its run. The results are added to the store in waves. A run that
+Each task writes the snapshots of its runs. The results are added to the store in waves. A run that
 the store has is not repeated, so an interrupted sweep goes on where it stopped and loses one wave
 at most. A failed run is noted with its traceback, and the other runs go on. Scenarios that differ
 in their names only are one run.
@@ -9,11 +9,12 @@ in their names only are one run.
 from __future__ import annotations
 
 import fcntl
+import gc
 import resource
-import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -23,6 +24,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from orbweaver.core.errors import UsageError
+from orbweaver.pipeline.bundles import Pace, bundle, wave_size, work
 from orbweaver.pipeline.cancel import cancelled_on_failure
 from orbweaver.pipeline.progress import watched_tasks
 from orbweaver.pipeline.store import (
@@ -41,8 +43,6 @@ from orbweaver.study.version import run_code
 
 MEMORY_GB = 6
 """Default limit of a task's memory in GB; a task that exceeds it fails alone."""
-SHORT_S = 60.0
-"""A wave that takes at most this many seconds is followed by one of twice as many runs."""
 
 DONE = StructType(
     [
@@ -51,7 +51,8 @@ DONE = StructType(
         StructField("error", StringType(), False),
     ]
 )
-"""The result of a task: the number of its job, and its line of the store or the error."""
+"""What a task says of each of its runs: the number of the job, and its line of the store or the
+error."""
 
 
 class Swept(msgspec.Struct, frozen=True):
@@ -72,8 +73,8 @@ def sweep(
 ) -> Swept:
     """Run the jobs that the store lacks, in waves, and return all results.
 
-    An interruption loses the wave that is running. `wave` 0 means as many runs as take some
-    minutes. `done` is called now and then, and after each wave, with the number of finished jobs
+    An interruption loses the wave that is running. `wave` 0 means as many runs as take about a
+    minute. `done` is called now and then, and after each wave, with the number of finished jobs
     and of all jobs.
     """
     store = store.resolve()
@@ -86,21 +87,26 @@ def sweep(
         there = {one.result.run_id for one in known if has_looks(store, one)}
         every = {run_id(*job): job for job in jobs}
         # Large runs first, so that no core is left with one at the end of a wave.
-        left = sorted(every.keys() - there, key=lambda run: (-every[run][0].workload.nodes, run))
+        left = sorted(every.keys() - there, key=lambda run: (-work(every[run]), run))
         failures = []
-        size, start = wave or _parallelism(spark), 0
+        pace, cores = Pace(), _parallelism(spark)
+        size, start = 0, 0
         while start < len(left):
-            began = time.monotonic()
+            size = wave or wave_size([every[run] for run in left[start:]], pace, cores, size)
             chunk = [every[run] for run in left[start : start + size]]
+            tasks = bundle(chunk, pace, cores)
             before = len(every) - len(left) + start
 
-            def moved(tasks: int, _: int, before: int = before) -> None:
-                tell(before + tasks, len(every))
+            def moved(
+                done: int, _: int, before: int = before, share: float = len(chunk) / len(tasks)
+            ) -> None:
+                tell(before + int(done * share), len(every))
 
-            # A partition for each run, which the task finds by its number.
-            places = spark.range(0, len(chunk), 1, len(chunk))
+            # A partition for each task, which finds its runs by its number.
+            places = spark.range(0, len(tasks), 1, len(tasks))
+            runner = _runner(chunk, tasks, store, memory_gb)
             with cancelled_on_failure(spark), watched_tasks(spark, "runs", moved):
-                rows = places.mapInArrow(_runner(chunk, store, memory_gb), DONE).collect()
+                rows = places.mapInArrow(runner, DONE).collect()
             made = [msgspec.json.decode(row.line, type=Stored) for row in rows if row.line]
             failures += [failure(chunk[row.id], row.error) for row in rows if row.error]
             if not all(has_looks(store, one) for one in made):
@@ -110,10 +116,9 @@ def sweep(
                 )
             append_results(store / RESULTS, made)
             results.add(made)
+            pace.learn(chunk, [one.result for one in made])
             start += len(chunk)
             tell(before + len(chunk), len(every))
-            if not wave and time.monotonic() - began < SHORT_S:
-                size *= 2  # what is left is no larger
         with whole_file(store / FAILURES) as temporary:
             temporary.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in failures))
         found = [one.result for one in results.of(jobs, any_code=False)]
@@ -132,20 +137,30 @@ def run_job(job: Job, store: Path) -> dict[str, str]:
 
 
 def _runner(
-    jobs: Sequence[Job], store: Path, memory_gb: float
+    jobs: Sequence[Job], tasks: Sequence[Sequence[int]], store: Path, memory_gb: float
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     schema = to_arrow_schema(DONE)
-    encoded = msgspec.json.encode(jobs)
+    encoded = [msgspec.json.encode([jobs[number] for number in task]) for task in tasks]
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        jobs = msgspec.json.decode(encoded, type=list[Job])
+        freeze_imports()
         for batch in batches:
-            for place in batch.column("id").to_pylist():
-                with bounded_memory(memory_gb):
-                    row = run_job(jobs[place], store)
-                yield pa.RecordBatch.from_pylist([{"id": place, **row}], schema=schema)
+            for task in batch.column("id").to_pylist():
+                own = msgspec.json.decode(encoded[task], type=list[Job])
+                for number, job in zip(tasks[task], own, strict=True):
+                    with bounded_memory(memory_gb):
+                        row = run_job(job, store)
+                    yield pa.RecordBatch.from_pylist([{"id": number, **row}], schema=schema)
 
     return run
+
+
+@cache
+def freeze_imports() -> None:
+    """Take what a worker has imported out of garbage collection, once. PySpark collects garbage
+    after every task, which would look at all of it for a tenth of a second."""
+    gc.collect()
+    gc.freeze()
 
 
 @contextmanager
