@@ -67,6 +67,19 @@ def test_numbers_are_those_of_the_plain_lists(pairs: DataFrame, rows: list[list[
     assert found.locality.users == NODES
 
 
+def test_exact_tdi_is_the_same_in_blocks_and_in_tasks(
+    grouped: DataFrame, rows: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = top_intersection([list(map(str, row)) for row in rows], 7)
+    monkeypatch.setattr(tdi, "CELLS", 90 * NODES)
+    assert tdi.exact(grouped, 7).percent == pytest.approx(expected, abs=1e-9)
+    monkeypatch.setattr(tdi, "DRIVER_MAX", 0)
+    assert tdi.exact(grouped, 7).percent == pytest.approx(expected, abs=1e-9)
+    monkeypatch.setattr(tdi, "EXACT_LIMIT", 10)
+    with pytest.raises(UsageError, match="at most 10 nodes"):
+        tdi.exact(grouped, 7)
+
+
 def test_approximate_tdi_is_close_to_exact(grouped: DataFrame) -> None:
     exact = tdi.exact(grouped, 10)
     everyone = tdi.approximate(grouped, 10, count=1000)

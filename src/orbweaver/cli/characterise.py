@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import msgspec
 import typer
 
-from orbweaver.cli.options import Columns, Json, Master, TableHeader
+from orbweaver.cli.options import Columns, Conf, Json, Master, TableHeader
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import err, out, print_json, show, table
 from orbweaver.core.errors import UsageError, nearest
@@ -47,7 +47,7 @@ def characterise(
         typer.Option(
             "--approximate/--exact",
             help="Take tdi from a sample of nodes, with its error, or from all. "
-            "[default: exact up to 20,000 nodes]",
+            "[default: exact up to 50,000 nodes]",
         ),
     ] = None,
     method: Annotated[
@@ -56,6 +56,7 @@ def characterise(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample of nodes.")] = 0,
     master: Master = None,
+    conf: Conf = None,
     json: Json = False,
 ) -> None:
     """Describe a workload: popularity, sizes, similarity and locality of interests.
@@ -75,7 +76,7 @@ def characterise(
     chosen = choose_method(approximate, method)
     if out_file is not None:
         check_file(out_file)
-    found = _run(path, Reading(columns or "", header or "auto"), d, chosen, seed, master)
+    found = _run(path, Reading(columns or "", header or "auto"), d, chosen, seed, master, conf)
     if out_file is not None:
         from orbweaver.pipeline.characterise.page import write_page
 
@@ -91,7 +92,13 @@ def characterise(
 
 
 def _run(
-    path: Path, read: Reading, d: int, method: Method | None, seed: int, master: str | None
+    path: Path,
+    read: Reading,
+    d: int,
+    method: Method | None,
+    seed: int,
+    master: str | None,
+    conf: list[str] | None,
 ) -> Character:
     with lab_imports():
         from orbweaver.pipeline.characterise.source import locate, read_pairs
@@ -100,7 +107,7 @@ def _run(
     source = locate(path, read)
     if source.layout is not None and (told := told_layout(path, SUBSCRIPTION_COLUMNS, read)):
         err.print(told, soft_wrap=True)
-    spark = start_spark(master, "characterise")
+    spark = start_spark(master, "characterise", conf)
     with explained_failures():
         return describe(read_pairs(spark, source), d, method, seed)
 

@@ -20,10 +20,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from scipy.sparse import csr_array
 
 from orbweaver.core.errors import UsageError
 from orbweaver.metrics.averages import student95
-from orbweaver.metrics.similarity import top_intersection
 from orbweaver.pipeline.characterise.interests import NODES_AT_ONCE, Batch, Index, Ints, sample
 from orbweaver.pipeline.characterise.minhash import Bands
 
@@ -32,11 +32,18 @@ SAMPLE = 4000
 CHECKED = 400
 """Nodes of a sample that are compared with all nodes even where bands choose the pairs."""
 
-EXACT_MAX = 20_000
-"""Most nodes for which exact tdi takes seconds; the time grows with the square."""
+EXACT_MAX = 50_000
+"""Most nodes for which exact tdi is the default: a minute of one core; the time grows with the
+square."""
 
 EXACT_LIMIT = 200_000
 """Most nodes for exact tdi; more would take hours, and fill the driver's memory."""
+
+DRIVER_MAX = 5000
+"""Most nodes that the driver compares by itself; more are left to Spark tasks."""
+
+CELLS = 4_000_000
+"""Number of pairs of nodes that are compared at once: 32 MB for each array of them."""
 
 Method = Literal["exact", "sample", "minhash"]
 
@@ -58,11 +65,43 @@ class Pairs(Protocol):
 
 
 def exact(interests: DataFrame, d: int) -> Tdi:
-    """Return exact tdi(d). The interests come to the driver."""
-    if interests.count() > EXACT_LIMIT:
+    """Return exact tdi(d). The interests come to the driver, and go to every task."""
+    count = interests.count()
+    if count > EXACT_LIMIT:
         raise UsageError(f"exact tdi is for at most {EXACT_LIMIT:,} nodes: use --approximate")
-    lists = [row[0] for row in interests.select("topics").toLocalIterator()]
-    return Tdi(d, top_intersection(lists, d), "exact", len(lists), None)
+    rows = Index(Batch.of(interests.select("node", "topics").toArrow())).rows
+    step = max(1, CELLS // max(1, count))
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for part in batch.column(0).to_pylist():
+                found = nearest(rows, slice(part * step, (part + 1) * step), d)
+                yield pa.RecordBatch.from_pydict({"sum": [float(found.sum())]})
+
+    parts = -(-count // step)
+    if count <= DRIVER_MAX:
+        sums = [
+            float(nearest(rows, slice(i * step, (i + 1) * step), d).sum()) for i in range(parts)
+        ]
+    else:
+        spark = interests.sparkSession
+        found = spark.range(0, parts, 1, parts).mapInArrow(run, "sum double").collect()
+        sums = [row["sum"] for row in found]
+    return Tdi(d, math.fsum(sums) / max(1, count), "exact", count, None)
+
+
+def nearest(rows: csr_array, some: slice, d: int) -> NDArray[np.float64]:
+    """Return, for some of the nodes, the mean intersection with the d most similar nodes of all.
+    Each row of the matrix has the topics of a node."""
+    sizes = np.diff(rows.indptr)
+    shared = (rows[some] @ rows.T).toarray()
+    value = 100.0 * shared / np.minimum(sizes[some, None], sizes)
+    own = np.arange(len(value))
+    value[own, own + some.start] = 0
+    if d < value.shape[1]:
+        value = np.partition(value, -d, axis=1)[:, -d:]
+    mean: NDArray[np.float64] = value.sum(axis=1) / d
+    return mean
 
 
 def approximate(
