@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from orbweaver.cli.spark import parse_conf
 from orbweaver.core.errors import UsageError
 from orbweaver.pipeline import java
-from orbweaver.pipeline.session import pack_code, spark_session
+from orbweaver.pipeline.session import memory_bytes, pack_code, spark_session
 
 SPARK_CALLS = ("bash", "chmod", "dirname", "head", "ps")
 
@@ -97,6 +98,43 @@ def test_one_session(spark: SparkSession) -> None:
     assert spark_session("local[2]") is spark
     with pytest.raises(UsageError, match=r"already uses Spark on 'local\[2\]'"):
         spark_session("local[7]")
+
+
+def test_settings_that_come_too_late_are_refused(spark: SparkSession) -> None:
+    assert spark_session(settings={"spark.ui.enabled": "false"}) is spark
+    with pytest.raises(UsageError, match=r"with spark\.ui\.enabled=false: run with true in a new"):
+        spark_session(settings={"spark.ui.enabled": "true"})
+
+
+def test_settings_on_the_command_line() -> None:
+    assert parse_conf(["spark.a=1=2", "spark.b="]) == {"spark.a": "1=2", "spark.b": ""}
+    for wrong in ("spark.a", "a=1"):
+        with pytest.raises(UsageError, match=f"'{wrong}' should look like spark"):
+            parse_conf([wrong])
+
+
+@pytest.mark.parametrize(
+    ("groups", "limits", "expected"),
+    [
+        ("0::/a/b", {"a/memory.max": "1000", "a/b/memory.max": "max"}, 1000),
+        ("0::/a/b", {"a/memory.max": "9000", "a/b/memory.max": "3000"}, 3000),
+        ("0::/elsewhere", {"memory.max": "5000"}, 5000),
+        ("4:cpu,memory:/a\n0::/", {"memory/a/memory.limit_in_bytes": "700"}, 700),
+        ("4:cpu:/a", {"memory/memory.limit_in_bytes": "700"}, None),
+    ],
+    ids=["parent", "own", "mounted at the root", "version 1", "none"],
+)
+def test_memory_is_that_of_the_control_group(
+    tmp_path: Path, groups: str, limits: dict[str, str], expected: int | None
+) -> None:
+    (tmp_path / "cgroup").write_text(groups + "\n")
+    for name, limit in limits.items():
+        file = tmp_path / "fs" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(limit + "\n")
+    machine = memory_bytes(tmp_path / "none", tmp_path)
+    assert machine > 10**8
+    assert memory_bytes(tmp_path / "cgroup", tmp_path / "fs") == (expected or machine)
 
 
 @pytest.mark.parametrize("master", ["nonsense", "local[x]", "spark:/host:1", "http://host"])

@@ -10,7 +10,7 @@ import typer
 from rich import box
 from rich.text import Text
 
-from orbweaver.cli.options import Json, Master
+from orbweaver.cli.options import Conf, Json, Master
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import out, print_json, show, table
 
@@ -81,6 +81,7 @@ def ingest(
         ),
     ] = None,
     master: Master = None,
+    conf: Conf = None,
     json: Json = False,
 ) -> None:
     """Turn a trace into Parquet tables that the other commands read.
@@ -132,7 +133,7 @@ def ingest(
         "origin": origin,
     }
     job = prepare(kind, files, out_folder, given)
-    spark = start_spark(master, "ingest")
+    spark = start_spark(master, "ingest", conf)
     with job_progress(spark, f"reading {len(job.files)} file{'s' if len(job.files) > 1 else ''}"):
         report = run(spark, job)
     if json:

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from orbweaver.cli.options import HtmlPage, Json, Master
+from orbweaver.cli.options import Conf, HtmlPage, Json, Master
 from orbweaver.cli.reproduce import print_ledger, traces_beside
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.sweep import STORE, report_damaged
@@ -52,6 +52,7 @@ def measure(
         ),
     ] = None,
     master: Master = None,
+    conf: Conf = None,
     json: Json = False,
 ) -> None:
     """Measure all runs in a store, or a live cluster, with the spread over seeds.
@@ -77,7 +78,7 @@ def measure(
     check_output(out_folder, TABLES)
     moved = set_damaged_aside(store.resolve())
     report_damaged(moved, "'orbweaver sweep' repeats its runs")
-    spark = start_spark(master, "measure")
+    spark = start_spark(master, "measure", conf)
     with job_progress(spark, "measuring"), explained_failures():
         found = stage(
             spark, store, out_folder, code, at_ms=None if at is None else round(1000 * at)

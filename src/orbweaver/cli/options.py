@@ -13,6 +13,13 @@ Json = Annotated[
 Master = Annotated[
     str | None, typer.Option(help="Spark master or Connect URL. [default: local[*]]")
 ]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="A setting of Spark, such as spark.executor.memory=4g; may be given several times.",
+    ),
+]
 SEED = 0
 """Default seed of commands that run once: the first of `SEEDS`."""
 SEEDS = "0-2"

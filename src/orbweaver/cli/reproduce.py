@@ -10,7 +10,7 @@ import msgspec
 import typer
 from rich.text import Text
 
-from orbweaver.cli.options import SEEDS, HtmlPage, Json, Master, Seeds, Store
+from orbweaver.cli.options import SEEDS, Conf, HtmlPage, Json, Master, Seeds, Store
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.sweep import STORE, report_cut_short, report_failures, run_sweep
@@ -54,6 +54,7 @@ def reproduce(
         ),
     ] = None,
     master: Master = None,
+    conf: Conf = None,
     out_file: HtmlPage = Path("reproduce.html"),
     markdown: Annotated[
         Path | None,
@@ -91,12 +92,12 @@ def reproduce(
     work = traces_beside(store)
     if traced and traces is not None:
         check_traces(chosen, scale, traces)
-        fetch_traces(chosen, scale, traces, work, master)
+        fetch_traces(chosen, scale, traces, work, master, conf)
     new = 0
 
     def run(jobs: Sequence[Job]) -> list[Result]:
         nonlocal new
-        swept = run_sweep(list(jobs), store, master, 6.0)
+        swept = run_sweep(list(jobs), store, master, 6.0, conf)
         new = swept.ran
         if results is not None:
             known.add(made_here(swept.results))
@@ -133,10 +134,17 @@ def check_traces(paper: Paper, scale: str, source: Path) -> None:
         )
 
 
-def fetch_traces(paper: Paper, scale: str, source: Path, work: Path, master: str | None) -> None:
+def fetch_traces(
+    paper: Paper,
+    scale: str,
+    source: Path,
+    work: Path,
+    master: str | None,
+    conf: list[str] | None = None,
+) -> None:
     with lab_imports():
         from orbweaver.pipeline.traces import fetch
-    spark = start_spark(master, "reproduce")
+    spark = start_spark(master, "reproduce", conf)
     with err.status("reading traces"):
         for trace in paper.traces[scale]:
             fetch(spark, source, trace, work)

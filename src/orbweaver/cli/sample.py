@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich import box
 
-from orbweaver.cli.options import Columns, Json, Master, TableHeader
+from orbweaver.cli.options import Columns, Conf, Json, Master, TableHeader
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import err, out, print_json, show, table
 from orbweaver.workload.dialect import Reading
@@ -69,6 +69,7 @@ def sample(
         int, typer.Option(help="Seed of the sample; the same seed gives the same sample.")
     ] = 0,
     master: Master = None,
+    conf: Conf = None,
     json: Json = False,
 ) -> None:
     """Take a sample of a dataset by the method of a paper.
@@ -108,7 +109,7 @@ def sample(
     check(source, out_folder, settings, read)
     if source.is_file() and (told := told_layout(source, SUBSCRIPTION_COLUMNS, read)):
         err.print(told, soft_wrap=True)
-    spark = start_spark(master, "sample")
+    spark = start_spark(master, "sample", conf)
     with job_progress(spark, f"sampling {source}"):
         report = run(spark, source, out_folder, settings, topics_are_nodes, read)
     if json:

@@ -3,7 +3,7 @@ only when a command uses it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -23,8 +23,22 @@ def lab_imports() -> Iterator[None]:
         raise UsageError(f"this needs {LAB}") from None
 
 
-def start_spark(master: str | None, command: str) -> SparkSession:
+def start_spark(
+    master: str | None, command: str, conf: Sequence[str] | None = None
+) -> SparkSession:
+    """Start Spark with the settings of `--conf`."""
+    settings = parse_conf(conf or ())
     with lab_imports():
         from orbweaver.pipeline.session import spark_session
     with err.status("starting Spark"):
-        return spark_session(master, f"orbweaver {command}")
+        return spark_session(master, f"orbweaver {command}", settings)
+
+
+def parse_conf(given: Sequence[str]) -> dict[str, str]:
+    settings = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.startswith("spark."):
+            raise UsageError(f"--conf '{text}' should look like spark.executor.memory=4g")
+        settings[name] = value
+    return settings

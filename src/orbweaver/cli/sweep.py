@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from orbweaver.cli.options import SEED, SEEDS, Json, Master, Seeds, Store
+from orbweaver.cli.options import SEED, SEEDS, Conf, Json, Master, Seeds, Store
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.simulate import print_result
 from orbweaver.cli.spark import lab_imports, start_spark
@@ -27,6 +27,7 @@ def sweep(
     seeds: Seeds = SEEDS,
     store: Store = STORE,
     master: Master = None,
+    conf: Conf = None,
     memory_gb: Annotated[float, typer.Option(help="Most memory for one run, in GB.")] = 6.0,
     json: Json = False,
 ) -> None:
@@ -41,7 +42,7 @@ def sweep(
         orbweaver sweep scenarios/spidercast/base.toml --seeds 0-9
     """
     jobs: list[Job] = [(load_scenario(p), seed) for p in scenario for seed in parse_seeds(seeds)]
-    swept = run_sweep(jobs, store, master, memory_gb)
+    swept = run_sweep(jobs, store, master, memory_gb, conf)
     if json:
         print_json(msgspec.to_builtins(swept, str_keys=True))
     else:
@@ -69,7 +70,13 @@ def replay(
     print_result(run_scenario(spec, seed))
 
 
-def run_sweep(jobs: list[Job], store: Path, master: str | None, memory_gb: float) -> Any:
+def run_sweep(
+    jobs: list[Job],
+    store: Path,
+    master: str | None,
+    memory_gb: float,
+    conf: list[str] | None = None,
+) -> Any:
     """Run jobs through Spark and show a bar."""
     with lab_imports():
         from orbweaver.pipeline.dataset import explained_failures
@@ -80,7 +87,7 @@ def run_sweep(jobs: list[Job], store: Path, master: str | None, memory_gb: float
     check_store(store.resolve())  # before Spark starts, which takes a while
     for job in jobs:
         run_id(*job)  # raises if a file it names is missing or a parameter is wrong
-    spark = start_spark(master, "sweep")
+    spark = start_spark(master, "sweep", conf)
     with progress("running", len(jobs), count=True) as bar, explained_failures():
         return sweep_stage(spark, jobs, store, memory_gb, done=lambda there, _: bar(there))
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from orbweaver.cli.options import Json, Master
+from orbweaver.cli.options import Conf, Json, Master
 from orbweaver.cli.spark import lab_imports, start_spark
 from orbweaver.cli.terminal import out, print_json
 
@@ -96,6 +96,7 @@ def synthesise(
         int, typer.Option(help="Seed of the workload; the same seed gives the same tables.")
     ] = 0,
     master: Master = None,
+    conf: Conf = None,
     json: Json = False,
 ) -> None:
     """Make a workload of any size from a paper's model.
@@ -126,7 +127,7 @@ def synthesise(
         from orbweaver.workload.models.catalog import make_plan
     recipe = Recipe(make_plan(model, given), seed, rates, churn, duration)
     job = prepare(recipe, out_dir)
-    spark = start_spark(master, "synthesise")
+    spark = start_spark(master, "synthesise", conf)
     started = time.monotonic()
     made = run(spark, job)
     seconds = time.monotonic() - started

@@ -90,6 +90,7 @@ def spark_session(
     with _lock:
         running = _running()
         if running is not None and master in (None, running[1]):
+            _check_same(running[0], settings or {})
             return running[0]
         master = master or _master or "local[*]"
         if not MASTERS.fullmatch(master):
@@ -145,6 +146,16 @@ def _running() -> tuple[SparkSession, str] | None:
     if found is None or found is _session:
         return None
     return found, found.conf.get("spark.master") or ""
+
+
+def _check_same(session: SparkSession, settings: Mapping[str, str]) -> None:
+    for name, value in settings.items():
+        present = session.conf.get(name, None)
+        if present != value:
+            raise UsageError(
+                f"this process already uses Spark with {name}={present}: run with {value} in a new "
+                "process"
+            )
 
 
 def _is_stopped(session: SparkSession) -> bool:
@@ -244,10 +255,33 @@ def _reason(error: Exception) -> str:
 
 
 def _driver_memory() -> str:
-    """Return a quarter of the machine's memory, as Java itself would take; Spark's default is 1 GB.
-    More than half is for the Python workers, where the simulations are."""
-    machine_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
-    return f"{min(8192, max(1024, machine_mb // 4))}m"
+    """Return a quarter of the memory, as Java itself would take; Spark's default is 1 GB. More than
+    half is for the Python workers, where the simulations are."""
+    return f"{min(8192, max(1024, memory_bytes() // 4 >> 20))}m"
+
+
+def memory_bytes(
+    groups: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")
+) -> int:
+    """Return the memory of this machine, or less where a control group, such as a container's,
+    allows less. A group may use no more than the groups that it is in."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for line in groups.read_text().splitlines() if groups.exists() else ():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":  # version 2
+            root, name = mounted, "memory.max"
+        elif "memory" in controllers.split(","):
+            root, name = mounted / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        own = root / path.lstrip("/")
+        for folder in (own, *own.parents):
+            limit = folder / name
+            text = limit.read_text().strip() if limit.exists() else ""
+            limits += [int(text)] if text.isdigit() else []
+            if folder == root:
+                break
+    return min(limits)
 
 
 @contextmanager
