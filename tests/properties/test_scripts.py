@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from orbweaver.overlays.catalog import OVERLAYS
 from orbweaver.testing.cases import TOPICS, check_promises, memberships, owed
 from orbweaver.testing.cluster import Cluster, make_cluster
+from orbweaver.testing.pump import PUBLISHERS
 
 NODE = st.integers(0, 9)
 TOPIC = st.sampled_from(TOPICS)
@@ -79,6 +80,9 @@ def play_then_recover(cluster: Cluster, steps: list[Any]) -> None:
     # A few nodes that stay, so that there is a network to come back to.
     play(cluster, wanted, [("join", 50 + n, ["news", "games"]) for n in range(3)])
     play(cluster, wanted, steps)
+    # No tree has a root without the publisher that all nodes are told of.
+    for topic, publisher in PUBLISHERS.items():
+        play(cluster, wanted, [("join", publisher, [topic]), ("subscribe", publisher, topic)])
     cluster.lose(0.0)
     cluster.run(25)
     check_promises(cluster)
