@@ -5,7 +5,8 @@ This part decides; the node sends. Distances in the utility are one-way times in
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -37,19 +38,33 @@ def overlap(a: int, b: int) -> float:
 def utility(me: Portrait, friends: Iterable[Portrait], proximity: bool = True) -> float:
     """Return the utility of a friends set to this node (Fig. 3). Without `proximity` shared
     interest alone counts, as in the comparison of section 6.3."""
-    members = list(friends)
+    return sum_of(me, [worth(me, friend, proximity) for friend in friends])
+
+
+class Worth(NamedTuple):
+    """What of a friend's utility does not depend on the other friends."""
+
+    base: float
+    seconds: float
+    shared: int
+    """The bits that it has in common with this node."""
+
+
+def worth(me: Portrait, friend: Portrait, proximity: bool) -> Worth:
+    seconds = distance_ms(me.place, friend.place) / 1000 if proximity else 1.0
+    return Worth(overlap(me.bloom, friend.bloom), seconds, me.bloom & friend.bloom)
+
+
+def sum_of(me: Portrait, friends: Sequence[Worth]) -> float:
+    """Return the utility of a friends set, with the bonus for bits that one friend alone has."""
     once = twice = 0
-    for friend in members:
-        twice |= once & friend.bloom
-        once |= friend.bloom
-    own = me.bloom.bit_count()
+    for _, _, shared in friends:
+        twice |= once & shared
+        once |= shared
+    own = me.bloom.bit_count() or 1
     total = 0.0
-    for friend in members:
-        base = overlap(me.bloom, friend.bloom)
-        unique = (me.bloom & friend.bloom & ~twice).bit_count()
-        bonus = unique / own if own else 0.0
-        seconds = distance_ms(me.place, friend.place) / 1000 if proximity else 1.0
-        total += (base + bonus) / seconds
+    for base, seconds, shared in friends:
+        total += (base + (shared & ~twice).bit_count() / own) / seconds
     return total
 
 
@@ -124,11 +139,13 @@ class Friends:
     def victim(self, candidate: Portrait) -> NodeId | None:
         """Return the friend whose place the candidate should take (Algorithm 1, over FRIENDS), or
         None if no swap raises the utility by more than `delta`."""
-        base = highest = utility(self.own, self.friends.values(), self._proximity)
+        own, proximity = self.own, self._proximity
+        worths = [worth(own, friend, proximity) for friend in self.friends.values()]
+        new = worth(own, candidate, proximity)
+        base = highest = sum_of(own, worths)
         found: NodeId | None = None
-        for friend in self.friends:
-            others = [known for node, known in self.friends.items() if node != friend]
-            current = utility(self.own, [*others, candidate], self._proximity)
+        for at, friend in enumerate(self.friends):
+            current = sum_of(own, [*worths[:at], *worths[at + 1 :], new])
             if current > highest:
                 highest, found = current, friend
         return found if highest > (1 + self._delta) * base else None

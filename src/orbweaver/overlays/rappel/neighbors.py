@@ -42,7 +42,7 @@ class Neighbors:
         linked = (
             peer in self._friends.friends
             or peer in self._friends.fans
-            or any(peer in tree.neighbors() for tree in self._trees.values())
+            or any(tree.touches(peer) for tree in self._trees.values())
         )
         if linked and peer not in self.linked:
             self.linked[peer] = None

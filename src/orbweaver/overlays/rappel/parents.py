@@ -78,7 +78,7 @@ class Parents:
     def _become_root(self, tree: FeedTree) -> None:
         """Make this node the root if it is the publisher, or if no publisher is named: then every
         node begins as the root of its own part of the tree, and parts join lower roots."""
-        tree.parent = tree.parent_place = None
+        tree.parent = tree.parent_place = tree.line = None
         named = self._context.publisher_of(tree.topic)
         if named is None or named == self._context.me:
             tree.root, tree.root_place = self._context.me, self._friends.own.place
@@ -244,6 +244,8 @@ class Parents:
 
     def descend(self, tree: FeedTree, sender: NodeId, line: Descent) -> None:
         """Take the parent's line, and pass a change on at once to the whole subtree."""
+        if line == tree.line:
+            return
         self._check_line(sender, line)
         if not self._rightful(line):
             self._context.outbox.send(sender, LeaveParent(tree.topic))

@@ -53,6 +53,8 @@ class FeedTree:
         self.parent_place: Coordinates | None = None
         self.ancestors: tuple[NodeId, ...] = ()
         """The parent, its parent, and so on up to the root."""
+        self.line: Descent | None = None
+        """What the present parent last said of itself."""
         self.children: dict[NodeId, Coordinates] = {}
         self.child_since: dict[NodeId, int] = {}
         self.requests = 0
@@ -69,7 +71,7 @@ class FeedTree:
         """Nodes to ask next."""
         self.skip_rejoin = False
         """An evicted child skips its next periodic rejoin (section 4.2)."""
-        self.cache: dict[tuple[StreamId, int], Held] = {}
+        self.cache: dict[EventName, Held] = {}
         self.streams: dict[StreamId, Stream] = {}
         self.asked: dict[EventName, int] = {}
 
@@ -123,6 +125,7 @@ class FeedTree:
         """Take what the parent says of itself. Return whether children need to know: the ancestors
         or the coordinates of the publisher have changed."""
         before = (self.root, self.root_place, self.ancestors)
+        self.line = descent
         self.root, self.root_place = descent.root, descent.root_place
         self.parent_place = descent.place
         self.ancestors = descent.ancestors
@@ -154,6 +157,10 @@ class FeedTree:
         if self.parent is not None:
             found[self.parent] = None
         return found
+
+    def touches(self, peer: NodeId) -> bool:
+        """Return whether a peer is among the `neighbors`."""
+        return peer == self.parent or peer in self.children or peer in self.leaving
 
     # -- updates
 
@@ -190,12 +197,13 @@ class FeedTree:
 
     def put(self, held: Held) -> None:
         """Keep an update for pulls: the last `cache` of the feed."""
-        self.cache[held.event.stream, held.event.seq] = held
+        event = held.event
+        self.cache[event.publisher, event.epoch, event.topic, event.seq] = held
         if len(self.cache) > self._cache_size:
             del self.cache[next(iter(self.cache))]
 
     def names(self) -> list[EventName]:
-        return [(s[0], s[1], s[2], seq) for s, seq in self.cache]
+        return list(self.cache)
 
     def gaps(self, stream: StreamId, seq: int) -> list[EventName]:
         """Return the updates missing before `seq` that may still be in the sender's cache."""

@@ -61,7 +61,7 @@ class Updates:
         ):
             self._context.outbox.deliver(message)
         self._push(tree, Held(event, message.hops, message.age_ms, now), sender)
-        if sender in tree.neighbors():
+        if tree.touches(sender):
             self.pull(sender, tree.gaps(event.stream, event.seq))
         return True
 
@@ -74,22 +74,24 @@ class Updates:
         now = self._context.outbox.now()
         by_topic: dict[Topic, list[EventName]] = {}
         for name in names:
-            by_topic.setdefault(name[2], []).append(name)
+            tree = self._trees.get(name[2])
+            if tree is not None and name not in tree.cache:  # nearly all names are there
+                by_topic.setdefault(name[2], []).append(name)
         wanted: list[EventName] = []
         for topic, of_topic in by_topic.items():
-            tree = self._trees.get(topic)
-            if tree is not None and peer in tree.neighbors():
+            tree = self._trees[topic]
+            if tree.touches(peer):
                 wanted += tree.lacking(of_topic[-self._cache :], now, self._again_ms)
         if wanted:
             self._context.outbox.send(peer, FeedPull(tuple(wanted)))
 
     def on_feed_pull(self, sender: NodeId, message: FeedPull) -> None:
         now = self._context.outbox.now()
-        for publisher, epoch, topic, seq in dict.fromkeys(message.names):
-            tree = self._trees.get(topic)
-            if tree is None or sender not in tree.neighbors():
+        for name in dict.fromkeys(message.names):
+            tree = self._trees.get(name[2])
+            if tree is None or not tree.touches(sender):
                 continue
-            held = tree.cache.get(((publisher, epoch, topic), seq))
+            held = tree.cache.get(name)
             if held is not None:
                 update = Update(held.event, held.hops + 1, held.age_at(now))
                 self._context.outbox.send(sender, update)
