@@ -25,9 +25,9 @@ class Nodes:
         - `covered`: the share of nodes whose friends subscribe to all of their feeds;
           `covered_many`: the same among nodes with several feeds (6.3, Fig. 9). The feed that a
           node publishes itself does not count.
-        - `overlapping`: the share of nodes with a neighbour overlap ratio above 1, and
-          `overlap_ratio`, its mean: roles of friends, parents and children over the number of
-          nodes in these roles (6.3).
+        - `overlap_ratio`, the mean of the neighbour overlap ratios: roles of friends, parents and
+          children over the number of nodes in these roles (6.3); `overlapping`: the share of nodes
+          with a ratio above 1; `overlapping_many`: the same among nodes with several feeds.
         - `path_stretch_p50`, `path_stretch_p95`: the way down the tree over the direct way, in
           coordinates (Fig. 7c).
         - `requests`: join requests that a node received since the last snapshot, mean by its
@@ -35,12 +35,15 @@ class Nodes:
         """
         nodes = {one.context.me: one for one in map(_rappel, overlays)}
         covered = [found for one in nodes.values() if (found := _covered(one, nodes)) is not None]
-        ratios = [ratio for one in nodes.values() if (ratio := overlap_ratio(one))]
+        overlaps = {one: ratio for one in nodes.values() if (ratio := overlap_ratio(one))}
+        ratios = list(overlaps.values())
+        of_many = [ratio for one, ratio in overlaps.items() if len(_feeds(one)) > 1]
         stretch = [s for one in nodes.values() for s in _stretches(one, nodes)]
         return {
             "covered": mean([float(full) for full, _ in covered]),
             "covered_many": mean([float(full) for full, feeds in covered if feeds > 1]),
             "overlapping": mean([float(ratio > 1) for ratio in ratios]),
+            "overlapping_many": mean([float(ratio > 1) for ratio in of_many]),
             "overlap_ratio": mean(ratios),
             "path_stretch_p50": percentile(stretch, 0.5),
             "path_stretch_p95": percentile(stretch, 0.95),
@@ -70,10 +73,15 @@ def _rappel(overlay: Overlay) -> Rappel:
 def _covered(one: Rappel, nodes: Mapping[NodeId, Rappel]) -> tuple[bool, int] | None:
     """Return whether the friends that are up subscribe to all feeds of a node, and how many feeds
     that is, or None if it has none but its own."""
-    feeds = [topic for topic, tree in one.trees.items() if tree.root != one.context.me]
+    feeds = _feeds(one)
     friends = [nodes[friend].trees for friend in one.friends.friends if friend in nodes]
     full = all(any(topic in trees for trees in friends) for topic in feeds)
     return (full, len(feeds)) if feeds else None
+
+
+def _feeds(one: Rappel) -> list[Topic]:
+    """Return the feeds of a node that others publish."""
+    return [topic for topic, tree in one.trees.items() if tree.root != one.context.me]
 
 
 def overlap_ratio(one: Rappel) -> float:
