@@ -19,12 +19,14 @@ from orbweaver.overlays.rappel import Rappel
 from orbweaver.overlays.rappel.friends import utility
 from orbweaver.overlays.rappel.messages import (
     Descent,
+    FeedPull,
     Fetched,
     JoinDeny,
     JoinOk,
     JoinRequest,
     LeaveParent,
     Lineage,
+    PingAck,
     PlaceProbeOk,
     Update,
 )
@@ -40,12 +42,12 @@ def place(x: float) -> Coordinates:
     return Coordinates((x, 0.0, 0.0, 0.0, 0.0))
 
 
-def make(publisher: NodeId | None = ROOT) -> tuple[Rappel, FakeOutbox]:
+def make(publisher: NodeId | None = ROOT, **params: Any) -> tuple[Rappel, FakeOutbox]:
     """A node online that subscribes to news."""
     outbox = FakeOutbox()
     context = make_context(ME, outbox, TopicTable(["news"]))
     context = replace(context, publisher_of=lambda topic: publisher)
-    node = Rappel(context, build(Rappel.Params, QUICK["rappel"], "test"))
+    node = Rappel(context, build(Rappel.Params, QUICK["rappel"] | params, "test"))
     node.subscribe("news")
     node.start([PEER])
     node.go_online()
@@ -59,8 +61,8 @@ def descent(sender: NodeId, *above: NodeId, x: float = 0.0) -> Descent:
     return Descent("news", root, place(0.0), place(x), (sender, *above))
 
 
-def joined(publisher: NodeId | None = ROOT) -> tuple[Rappel, FakeOutbox]:
-    node, outbox = make(publisher)
+def joined(publisher: NodeId | None = ROOT, **params: Any) -> tuple[Rappel, FakeOutbox]:
+    node, outbox = make(publisher, **params)
     assert node.trees["news"].seeking == ROOT
     node.receive(ROOT, JoinOk(descent(ROOT), ()))
     assert node.trees["news"].parent == ROOT
@@ -248,6 +250,24 @@ def test_a_lost_parent_is_replaced_and_what_was_missed_is_pulled() -> None:
     node.receive(ROOT, JoinOk(descent(ROOT), ((ROOT, 0, "news", 0), (ROOT, 0, "news", 1))))
     pulls = [message for to, message in outbox.take() if type(message).__name__ == "FeedPull"]
     assert [name[3] for name in pulls[0].names] == [0, 1]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_the_numbers_of_a_push_say_was_missed_is_pulled(at_once: bool) -> None:
+    node, outbox = joined(pull_gaps=at_once)
+
+    def pulled() -> list[int]:
+        sent = [message for _, message in outbox.take() if isinstance(message, FeedPull)]
+        return [name[3] for message in sent for name in message.names]
+
+    for seq in (0, 2):
+        node.receive(ROOT, Update(Event("news", ROOT, 0, seq), 1, 0))
+    assert pulled() == ([1] if at_once else [])
+    node.neighbors.begin_round()
+    node.ping()
+    have = tuple((ROOT, 0, "news", seq) for seq in range(3))
+    node.receive(ROOT, PingAck(1, False, (), (descent(ROOT),), have))
+    assert pulled() == ([] if at_once else [1])
 
 
 def test_the_name_of_a_feed_says_who_publishes_it(tmp_path: Path) -> None:

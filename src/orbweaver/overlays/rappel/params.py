@@ -58,6 +58,14 @@ class RappelParams(Params, frozen=True):
     cache: Annotated[
         int, Meta(ge=1, description="updates of each feed kept for pulls", title="4.1: 10")
     ] = 10
+    pull_gaps: Annotated[
+        bool,
+        Meta(
+            description="pull at once what the numbers of a push say was missed; else with the "
+            "next ping",
+            title="4.1 proposes it with signed updates: yes",
+        ),
+    ] = True
     stagger_ms: Annotated[
         int, Meta(ge=1, description="time between staggered joins", title="Rappel 5.2: 20 s")
     ] = 20_000

@@ -27,6 +27,7 @@ class Updates:
     ) -> None:
         self._context = context
         self._cache = params.cache
+        self._pull_gaps = params.pull_gaps
         self._again_ms = params.timeout_ms // TRIES
         self._subscribed = subscribed
         self._trees = trees
@@ -61,7 +62,7 @@ class Updates:
         ):
             self._context.outbox.deliver(message)
         self._push(tree, Held(event, message.hops, message.age_ms, now), sender)
-        if tree.touches(sender):
+        if self._pull_gaps and tree.touches(sender):
             self.pull(sender, tree.gaps(event.stream, event.seq))
         return True
 
