@@ -40,7 +40,6 @@ from orbweaver.records.writers import (
     write_records,
 )
 from orbweaver.report.oracle import told_oracle
-from orbweaver.study.promises import broken_claims
 from orbweaver.study.recorded import about_run
 from orbweaver.study.run import Run, run_scenario
 from orbweaver.workload.scenario import build_scenario
@@ -160,9 +159,9 @@ def simulate(
         write_links(run.looks[-1].edges(), run.labels, links_out)
     if records_out is not None:
         write_records(run.outcome.records, records_out, format, about_run(run))
-    broken = broken_claims(run)
+    broken = run.result.broken_claims
     if json:
-        print_json(msgspec.to_builtins(run.result) | {"broken_claims": broken})
+        print_json(msgspec.to_builtins(run.result))
     else:
         print_result(run)
     for claim in broken:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from orbweaver.core.topics import TopicTable
+from orbweaver.metrics.snapshot import Snapshot
 from orbweaver.overlays.catalog import find
 from orbweaver.sim.faults import any_faults
-from orbweaver.sim.simulation import build_params
-from orbweaver.study.run import Run
+from orbweaver.sim.simulation import Outcome, build_params
 from orbweaver.workload.scenario import Scenario
 
 
-def broken_claims(run: Run) -> list[str]:
-    """Return each claim of the overlay that the run did not keep, with what it did instead.
+def broken_claims(
+    scenario: Scenario, outcome: Outcome, look: Snapshot, metrics: Mapping[str, Any]
+) -> list[str]:
+    """Return each claim of the overlay that a run did not keep, with what it did instead. `look` is
+    the last snapshot, and `metrics` are those of the run.
 
     The bound of the degree and the counts that are always zero hold at all times. The others are
     for an overlay that has formed, so that they are judged only where nothing disturbed it and the
     run was not cut short.
     """
-    overlay, look = find(run.scenario.overlay), run.looks[-1]
-    params = build_params(run.scenario, overlay)
-    claims, metrics = overlay.claims(params), run.result.metrics
+    overlay = find(scenario.overlay)
+    params = build_params(scenario, overlay)
+    claims = overlay.claims(params)
     broken = []
     table = TopicTable()
     for node, topics in look.interests.items():
@@ -31,13 +37,13 @@ def broken_claims(run: Run) -> list[str]:
                 f"{look.time_ms} ms where {bound} are allowed"
             )
             break
-    for time_ms, name, value, nodes in run.outcome.records["states"].rows():
+    for time_ms, name, value, nodes in outcome.records["states"].rows():
         if name in claims.always_zero and value:
             broken.append(f"{name} is always 0: it is {value} at {nodes:,} nodes at {time_ms} ms")
             break
-    if not _undisturbed(run.scenario) or not run.result.complete:
+    if not _undisturbed(scenario) or not outcome.complete:
         return broken
-    relayed = sum(run.outcome.records["publications"]["relays"])
+    relayed = sum(outcome.records["publications"]["relays"])
     if claims.noiseless and relayed:
         broken.append(f"noiseless: uninterested nodes received {relayed:,} copies of events")
     if claims.topic_connected and metrics["partitioned_topics"]:

@@ -25,6 +25,7 @@ from orbweaver.sim.simulation import Outcome, Progress, Simulation, plainly
 from orbweaver.study.course import Course
 from orbweaver.study.lookups import BY_PLACE, RINGS, lookup_hops
 from orbweaver.study.procedures import PROCEDURES, find_procedure
+from orbweaver.study.promises import broken_claims
 from orbweaver.workload.changes import joining_late, make_churn
 from orbweaver.workload.links import Link
 from orbweaver.workload.scenario import Scenario, StudySpec, make_workload
@@ -57,6 +58,8 @@ class Result(msgspec.Struct, frozen=True):
     """Traffic of no interest, in tenths of all that a node gets -> nodes."""
     course: list[dict[str, Any]] = []
     """What changed from snapshot to snapshot (`study.course`), of a simulation with several."""
+    broken_claims: list[str] = []
+    """What the overlay promises and the run did not keep (`study.promises`)."""
     study: StudySpec = StudySpec()
 
     @property
@@ -126,6 +129,7 @@ def run_scenario(scenario: Scenario, seed: int, progress: Progress | None = None
         version=__version__,
         study=scenario.study,
         course=course.over_time(outcome.records) if course else [],
+        broken_claims=broken_claims(scenario, outcome, looks[-1], measured["metrics"]),
         **measured,
     )
     return Run(scenario, result, outcome, simulation.workload.subscriptions.labels, looks)

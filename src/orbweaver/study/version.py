@@ -23,6 +23,7 @@ PARTS = (
     "study/course.py",
     "study/lookups.py",
     "study/procedures.py",
+    "study/promises.py",
     "study/rappel/nodes.py",
     "study/run.py",
     "workload",
