@@ -91,6 +91,10 @@ MEANING = {
     "were refused",
     "control_bytes_per_node_second": "bytes of all messages that carry no event, for each node "
     "and second",
+    "upkeep_bytes_per_node_second": "bytes of messages that build links, keep them and look for "
+    "peers, for each node and second from the first snapshot on",
+    "event_bytes_per_publication": "bytes of messages that carry, announce or repair events, for "
+    "each event published, from the first snapshot on",
 } | {f"{purpose}_messages": f"messages sent for {purpose}" for purpose in PURPOSES}
 """Every key of the summary and its meaning; the documentation is printed from this table."""
 
@@ -196,6 +200,10 @@ def summarise(
         "control_messages_per_join_answered": traffic.control_messages_per_change(
             records, first_ms if churn else 0, whole_ms, refused=False
         ),
+    }
+    metrics |= {
+        "upkeep_bytes_per_node_second": traffic.upkeep_bytes(records, first_ms, last_ms),
+        "event_bytes_per_publication": traffic.event_bytes(records, first_ms, last_ms),
     }
     counts = traffic.sent(records)
     sizes = traffic.sent_bytes(records)

@@ -77,23 +77,46 @@ def control_messages_per_change(
     return built / changes if changes else math.nan
 
 
-def node_ms(records: Records, end_ms: int) -> dict[int, int]:
-    """Return how long each node was up, in milliseconds."""
+def node_ms(records: Records, end_ms: int, start_ms: int = 0) -> dict[int, int]:
+    """Return how long each node was up between two moments, in milliseconds."""
     since: dict[int, int] = {}
     up: dict[int, int] = {}
     for time, node, kind in records["nodes"].rows():
         if kind == "join":
-            since[node] = time
+            since[node] = max(time, start_ms)
         elif node in since:
-            up[node] = up.get(node, 0) + time - since.pop(node)
+            up[node] = up.get(node, 0) + max(0, time - since.pop(node))
     for node, time in since.items():
-        up[node] = up.get(node, 0) + end_ms - time
+        up[node] = up.get(node, 0) + max(0, end_ms - time)
     return up
 
 
-def node_seconds(records: Records, end_ms: int) -> float:
-    """Return how long nodes were up, in seconds, summed over all nodes."""
-    return sum(node_ms(records, end_ms).values()) / 1000
+def node_seconds(records: Records, end_ms: int, start_ms: int = 0) -> float:
+    """Return how long nodes were up between two moments, in seconds, summed over all nodes."""
+    return sum(node_ms(records, end_ms, start_ms).values()) / 1000
+
+
+OF_EVENTS = ("data", "repair")
+"""Purposes of the messages that carry, announce or pull events. The others build links, keep them
+and look for peers, whether there are events or not."""
+
+
+def upkeep_bytes(records: Records, start_ms: int, end_ms: int) -> float:
+    """Return the bytes of all messages that are not of events, for each node and second between
+    two moments; nan where sizes were not measured."""
+    sizes = sent_bytes(records, start_ms, end_ms)
+    total = sum(size for purpose, size in sizes.items() if purpose not in OF_EVENTS)
+    seconds = node_seconds(records, end_ms, start_ms)
+    return total / seconds if seconds and any(sizes.values()) else math.nan
+
+
+def event_bytes(records: Records, start_ms: int, end_ms: int) -> float:
+    """Return the bytes of all messages of events, for each event published between two moments;
+    nan where there is none, and where sizes were not measured."""
+    sizes = sent_bytes(records, start_ms, end_ms)
+    total = sum(sizes.get(purpose, 0) for purpose in OF_EVENTS)
+    events = sum(start_ms <= time <= end_ms for time in records["publications"]["time_ms"])
+    return total / events if events and any(sizes.values()) else math.nan
 
 
 def _sum_sends(
