@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from orbweaver.workload.sampling import are_nodes, sampled
+from orbweaver.workload.sampling import sampled, topics_are_nodes
 from orbweaver.workload.scenario import Scenario, WorkloadSpec
-from orbweaver.workload.subscriptions import Subscriptions, load_subscriptions
+from orbweaver.workload.subscriptions import load_subscriptions, write_subscriptions
 from orbweaver.workload.tables import table_in
 
 SAMPLE_NODES = 500
@@ -30,10 +28,9 @@ def take_sample(scenarios: Sequence[Scenario], folder: Path) -> tuple[list[Scena
     whole = load_subscriptions(table_in(source, "subscriptions"), spec.reading())
     if len(whole.labels) <= SAMPLE_NODES:
         return list(scenarios), ""
-    said = _topics_are_nodes(source)
-    part, how = sampled(whole, SAMPLE_NODES, are_nodes(whole) if said is None else said)
+    part, how = sampled(whole, SAMPLE_NODES, topics_are_nodes(source, whole))
     file = folder / f"{source.name.partition('.')[0]}.csv"
-    _write(part, file)
+    write_subscriptions(part, file)
     text = (
         f"a sample of {len(whole.labels):,} nodes and {len(whole.topics):,} topics: {how}; "
         "--full takes them all"
@@ -45,20 +42,3 @@ def _names_nodes(scenario: Scenario) -> bool:
     churn = scenario.churn
     by_name = churn.model == "file" and churn.nodes == "by name"
     return by_name or churn.crowd > 0 or bool(scenario.interests or scenario.links.file)
-
-
-def _topics_are_nodes(source: Path) -> bool | None:
-    """Return what the manifest of a dataset says, or None if there is none."""
-    manifest = source / "dataset.json"
-    if not manifest.is_file():
-        return None
-    said = json.loads(manifest.read_text(encoding="utf-8")).get("topics_are_nodes")
-    return said if isinstance(said, bool) else None
-
-
-def _write(part: Subscriptions, file: Path) -> None:
-    with file.open("w", newline="", encoding="utf-8") as text:
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(("node", "topic"))
-        for label, topics in zip(part.labels, part.of_node, strict=True):
-            writer.writerows((label, topic) for topic in topics)

@@ -71,7 +71,7 @@ def load_churn(
     table are numbered as they appear, and nodes beyond the number of labels, or gone for good
     by `skip_ms`, are left out.
     """
-    rows = sorted(_read_churn(path), key=lambda row: row[0])
+    rows = sorted(read_churn(path), key=lambda row: row[0])
     if in_order:
         up = {node: kind == "join" for time, node, kind, _ in rows if time < skip_ms}
         rows = [row for row in rows if row[0] >= skip_ms]
@@ -94,7 +94,7 @@ def load_churn(
     return changes
 
 
-def _read_churn(path: Path) -> Iterator[tuple[float, str, ChurnKind, int]]:
+def read_churn(path: Path) -> Iterator[tuple[float, str, ChurnKind, int]]:
     """Yield (time, node, what happens, line) of each row."""
     # The pipeline writes time_ms, people write time. Both are in milliseconds.
     time_column = "time_ms" if "time_ms" in columns_of(path) else "time"

@@ -6,8 +6,10 @@ memory.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from random import Random
 
 from orbweaver.core.seeds import generator, sample
@@ -22,16 +24,29 @@ KEPT_TOPICS = 100
 """How many topics are kept: the most wanted ones in the universe (Rappel 6.1.2)."""
 
 
+def topics_are_nodes(source: Path, whole: Subscriptions) -> bool:
+    """Return whether topics are nodes, as in a social graph: what the manifest of a dataset says,
+    else whether at least half of the topics are names of nodes."""
+    manifest = source / "dataset.json"
+    if manifest.is_file():
+        said = json.loads(manifest.read_text(encoding="utf-8")).get("topics_are_nodes")
+        if isinstance(said, bool):
+            return said
+    return are_nodes(whole)
+
+
 def are_nodes(whole: Subscriptions) -> bool:
     """Return whether topics are names of nodes, as in a social graph: at least half of them are."""
     names = set(whole.labels)
     return 2 * sum(topic in names for topic in whole.topics) >= len(whole.topics)
 
 
-def sampled(whole: Subscriptions, nodes: int, topics_are_nodes: bool) -> tuple[Subscriptions, str]:
-    """Return a sample of at most `nodes` nodes, always the same ones, and how they were chosen, in
-    words."""
-    rng = generator("sample", nodes)
+def sampled(
+    whole: Subscriptions, nodes: int, topics_are_nodes: bool, draw: int = 0
+) -> tuple[Subscriptions, str]:
+    """Return a sample of at most `nodes` nodes, and how they were chosen, in words. Each number
+    `draw` gives another sample, always the same one."""
+    rng = generator("sample", nodes, draw)
     if topics_are_nodes:
         return breadth_first(whole, nodes, rng), "breadth-first from ten nodes (Vitis IV-E)"
     return seed_universe(whole, nodes, rng), (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 from abc import ABC, abstractmethod
 from bisect import bisect_right
@@ -172,6 +173,15 @@ def correlated(
 
 
 SUBSCRIPTION_COLUMNS = ("node", "topic")
+
+
+def write_subscriptions(these: Subscriptions, file: Path) -> None:
+    """Write a table that `load_subscriptions` reads, as CSV."""
+    with file.open("w", newline="", encoding="utf-8") as text:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(SUBSCRIPTION_COLUMNS)
+        for label, topics in zip(these.labels, these.of_node, strict=True):
+            writer.writerows((label, topic) for topic in topics)
 
 
 def load_subscriptions(path: Path, read: Reading = AS_FOUND) -> Subscriptions:
