@@ -1,0 +1,86 @@
+"""Extends what was measured at several sizes to another size.
+
+Two laws are fitted, `a + b ln N` and `a N^b`: a few sizes cannot tell which of them holds far
+away. The better one gives the expected value. The interval reaches over the prediction intervals
+of both, so that it also says how much the choice of the law matters.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from statistics import linear_regression
+
+from orbweaver.metrics.averages import mean, student95
+from orbweaver.study.advice.value import Forecast
+
+Point = tuple[int, float]
+"""(nodes, value) of a run."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Law:
+    """A straight line through transformed values."""
+
+    words: str
+    at: Callable[[float], float]
+    half_at: Callable[[float], float]
+    """Half the width of the 95 % prediction interval, of the transformed values."""
+    back: Callable[[float], float]
+    misfit: float
+    """Sum of the squared differences, of the values themselves."""
+
+    def interval(self, nodes: int) -> tuple[float, float]:
+        x = math.log(nodes)
+        return (
+            self.back(self.at(x) - self.half_at(x)),
+            self.back(self.at(x) + self.half_at(x)),
+        )
+
+
+def forecast(overlay: str, measure: str, points: Sequence[Point], nodes: int) -> Forecast | None:
+    """Return what to expect with `nodes` nodes, or None with fewer than three runs or of one size
+    alone."""
+    if len(points) < 3 or len({n for n, _ in points}) < 2:
+        return None
+    laws = [_fit(points, "{a:.3g} {b:+.3g} ln N", lambda v: v, lambda v: v)]
+    if all(value > 0 for _, value in points):
+        laws.append(_fit(points, "{ea:.3g} N^{b:.3g}", math.log, _exp))
+    best = min(laws, key=lambda law: law.misfit)
+    ends = [end for law in laws for end in law.interval(nodes)]
+    expected = max(0.0, best.back(best.at(math.log(nodes))))
+    return Forecast(
+        overlay, measure, nodes, expected, max(0.0, min(ends)), max(ends), best.words,
+        tuple(points),
+    )  # fmt: skip
+
+
+def _fit(
+    points: Sequence[Point],
+    words: str,
+    there: Callable[[float], float],
+    back: Callable[[float], float],
+) -> Law:
+    xs = [math.log(n) for n, _ in points]
+    ys = [there(value) for _, value in points]
+    b, a = linear_regression(xs, ys)
+    middle, count = mean(xs), len(xs)
+    spread = math.fsum((x - middle) ** 2 for x in xs)
+    left = math.fsum((y - a - b * x) ** 2 for x, y in zip(xs, ys, strict=True)) / (count - 2)
+    wide = student95(count - 2) * math.sqrt(left)
+    misfit = math.fsum(
+        (value - back(a + b * x)) ** 2 for x, (_, value) in zip(xs, points, strict=True)
+    )
+    return Law(
+        words.format(a=a, b=b, ea=_exp(a)),
+        lambda x: a + b * x,
+        lambda x: wide * math.sqrt(1 + 1 / count + (x - middle) ** 2 / spread),
+        back,
+        misfit,
+    )
+
+
+def _exp(x: float) -> float:
+    """Return e^x; infinity where that is too large for a number."""
+    return math.exp(x) if x < 700 else math.inf

@@ -1,0 +1,165 @@
+"""From evidence to advice: what the runs so far say, without running anything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from orbweaver.study.advice import causes, plan, sentences
+from orbweaver.study.advice.designs import possible
+from orbweaver.study.advice.evidence import Evidence
+from orbweaver.study.advice.forecast import forecast
+from orbweaver.study.advice.ranking import Contender, Ranking, doubts, rank
+from orbweaver.study.advice.value import (
+    Advice,
+    Data,
+    Drawing,
+    Estimate,
+    Forecast,
+    Place,
+    Property,
+    Ran,
+    Rating,
+)
+from orbweaver.study.version import code_version
+
+FORESEEN = ("links", "links_max", "traffic", "delay_p95")
+"""The measures that are extended to the size that the planner asks for."""
+
+
+def judge(evidence: Evidence, picks: Sequence[str | None], drawing: Drawing | None) -> Advice:
+    """Return the answer. `picks` are the picks at the sizes before."""
+    case = evidence.case
+    contenders = evidence.contenders()
+    ranking = rank(contenders, case.question)
+    ranked = [one for one in (ranking.pick, *ranking.ties, *ranking.behind) if one]
+    size = evidence.size_of(ranked[0].overlay) if ranked else evidence.sizes[-1]
+    links = ranking.pick.measures["links"].mean if ranking.pick else None
+    best = possible([case.samples.draw(size, seed) for seed in plan.SEEDS], links)
+    properties = _properties(evidence, ranking)
+    forecasts = _forecasts(evidence, ranked)
+    rival = runner_up(ranking)
+    lead = None
+    if ranking.pick is not None and rival is not None:
+        lead = evidence.lead_mean(ranking.pick.overlay, rival, ranking.decided_by)
+    told = [
+        *sentences.others(ranking),
+        sentences.reason(ranking, rival, properties, lead),
+        sentences.how_good(ranking, best),
+        *sentences.expected([one for one in forecasts if one.overlay == ranked[0].overlay]),
+        sentences.assumed(case.question),
+    ]
+    whole = case.samples.whole
+    return Advice(
+        question=case.question,
+        data=Data(
+            case.name,
+            case.nodes,
+            len(whole.topics),
+            sum(map(len, whole.of_node)),
+            case.samples.how,
+        ),
+        pick=ranking.pick.overlay if ranking.pick else None,
+        ties=tuple(one.overlay for one in ranking.ties),
+        headline=sentences.headline(ranking),
+        sentences=tuple(filter(None, told)),
+        doubts=tuple(all_doubts(ranking, contenders, evidence, picks)),
+        ratings=_ratings(evidence, ranking, contenders),
+        properties=properties,
+        possible=best,
+        forecasts=forecasts,
+        drawing=drawing,
+        ran=Ran(
+            tuple(evidence.sizes),
+            tuple(sorted({one.seed for of in evidence.results.values() for one in of})),
+            len(evidence.seconds),
+            round(sum(evidence.seconds.values()), 1),
+            code_version(),
+        ),
+        repeat=case.repeat,
+    )
+
+
+def all_doubts(
+    ranking: Ranking,
+    contenders: Sequence[Contender],
+    evidence: Evidence,
+    picks: Sequence[str | None],
+) -> list[str]:
+    """Return why the answer is not sure: what is close, and what it was on smaller samples."""
+    found = list(doubts(ranking, contenders, evidence.case.question).values())
+    now = ranking.pick.overlay if ranking.pick else None
+    if picks and picks[-1] != now:
+        size = evidence.sizes[len(picks) - 1]
+        found.append(f"On samples of {size} nodes it was {picks[-1] or 'none of them'}.")
+    return found
+
+
+def runner_up(ranking: Ranking) -> str | None:
+    """Return the best overlay besides the pick and what ties with it, or None without one."""
+    following = [*ranking.behind, *ranking.lossy]
+    return following[0].overlay if ranking.pick and not ranking.ties and following else None
+
+
+def _properties(evidence: Evidence, ranking: Ranking) -> tuple[Property, ...]:
+    samples, size = evidence.case.samples, evidence.sizes[0]
+    effects: Mapping[str, Estimate | None] = {}
+    rival = runner_up(ranking)
+    if ranking.pick is not None and rival is not None:
+        effects = _effects(evidence, ranking.pick.overlay, rival, ranking.decided_by)
+    return causes.describe([samples.draw(size, seed) for seed in plan.SEEDS], effects)
+
+
+def _effects(evidence: Evidence, pick: str, rival: str, by: str) -> Mapping[str, Estimate | None]:
+    found = {}
+    for name, (with_it, without) in causes.COMPARED.items():
+        ways = [way for way in (with_it, without) if way]
+        if all((overlay, way) in evidence.altered for overlay in (pick, rival) for way in ways):
+            leads = [evidence.lead(pick, rival, by, way) for way in (with_it, without)]
+            found[name] = causes.effect(*leads)
+    return found
+
+
+def _forecasts(evidence: Evidence, ranked: Sequence[Contender]) -> tuple[Forecast, ...]:
+    scale = evidence.case.question.scale
+    if scale is None:
+        return ()
+    found = [
+        forecast(one.overlay, name, evidence.points(one.overlay, name), scale)
+        for one in ranked
+        for name in FORESEEN
+    ]
+    return tuple(one for one in found if one is not None)
+
+
+def _ratings(
+    evidence: Evidence, ranking: Ranking, contenders: Sequence[Contender]
+) -> tuple[Rating, ...]:
+    named = {one.overlay: one for one in contenders}
+    groups: Sequence[tuple[Place, Sequence[Contender]]] = (
+        ("pick", [ranking.pick] if ranking.pick else []),
+        ("tie", ranking.ties),
+        ("suitable", ranking.behind),
+        ("lossy", ranking.lossy),
+        ("out", [named[overlay] for overlay in ranking.out]),
+    )
+    return tuple(
+        Rating(
+            one.overlay,
+            place,
+            tuple(ranking.out.get(one.overlay, ())),
+            sentences.rated(one, place, ranking),
+            one.nodes,
+            dict(one.measures),
+            _degrees(evidence, one),
+        )
+        for place, group in groups
+        for one in group
+    )
+
+
+def _degrees(evidence: Evidence, one: Contender) -> dict[int, int]:
+    found: Counter[int] = Counter()
+    for result in evidence.results[one.overlay, one.nodes]:
+        found.update(result.degree_histogram)
+    return dict(sorted(found.items()))
