@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from random import Random
 from weakref import WeakKeyDictionary
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.identifiers import SPACE
 from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import Context, Directory
-from orbweaver.core.seeds import below, pick
+from orbweaver.core.seeds import below, pick, sample
 from orbweaver.core.topics import Interest
 from orbweaver.gossip.newscast import Newscast
 from orbweaver.gossip.oscar import Medians, draw_finger, halves
@@ -24,6 +26,8 @@ AGAIN_MS = 10_000
 """Milliseconds after which a node looks anew for all fingers if half of them have moved."""
 NOWHERE = -1
 """In place of where a finger stood: it was chosen from another place of this node."""
+DRAWN = 16
+"""Nodes that the oracle names in each partition."""
 WALK_MS = 2000
 """Milliseconds after which the walks of a level that have not come back are given up."""
 
@@ -37,27 +41,22 @@ class AllPlaces:
         self._order: list[NodeId] = []
         self._made_ms = -1
 
-    def others(self, me: NodeId, now: int) -> list[NodeId]:
-        """Return the other nodes that are up, in their order clockwise from one."""
+    def partitions(self, me: NodeId, now: int, rng: Random) -> list[list[NodeId]]:
+        """Return the exact partitions of the nodes that are up, as seen from one, with some nodes
+        drawn from each."""
         if now >= self._made_ms + 1000 or self._made_ms < 0:
             self._made_ms = now
             up = self._directory.interest_of
-            self._order = sorted(
-                [node for node in self.places if up(node) is not None],
-                key=lambda node: (self.places[node], node),
-            )
-        here = (self.places[me], me)
-        places = self.places
-        low, high = 0, len(self._order)
-        while low < high:
-            middle = (low + high) // 2
-            node = self._order[middle]
-            if (places[node], node) < here:
-                low = middle + 1
-            else:
-                high = middle
-        order = self._order[low:] + self._order[:low]
-        return [node for node in order if node != me]
+            self._order = sorted([n for n in self.places if up(n) is not None], key=self._key)
+        order = self._order
+        first = bisect_left(order, self._key(me), key=self._key) + 1
+        return [
+            [order[(first + ahead) % len(order)] for ahead in sample(rng, half, DRAWN)]
+            for half in halves(range(len(order) - 1))
+        ]
+
+    def _key(self, node: NodeId) -> tuple[int, NodeId]:
+        return self.places[node], node
 
 
 _ORACLES: WeakKeyDictionary[Directory, AllPlaces] = WeakKeyDictionary()
@@ -165,7 +164,8 @@ class Fingers:
         self._due_ms = now + params.finger_ms * 3 // 4 + jitter
         self._began_ms = now
         if self._oracle is not None:
-            self._partitions = halves(self._oracle.others(self._context.me, now))
+            rng = self._context.rng
+            self._partitions = self._oracle.partitions(self._context.me, now, rng)
             self._draw()
         else:
             self._medians = Medians()

@@ -181,14 +181,14 @@ class Table:
         here = ring.here
         ahead: list[tuple[int, NodeId]] = []
         for entry, age in zip(entries, ages, strict=False):
-            node = entry.node
-            if node in self.peers or node == self._me or age > self._silent_ms:
+            node, place = entry.node, self.place_on(skewed, entry)
+            # Most entries fail here, so it comes first.
+            if not ring.improves(place) or age > self._silent_ms:
+                continue
+            if node in self.peers or node == self._me:
                 continue
             lost = self._lost.get(node)
-            if lost is not None and now - age <= lost.at_ms:
-                continue
-            place = self.place_on(skewed, entry)
-            if ring.improves(place):
+            if lost is None or now - age > lost.at_ms:
                 ahead.append(((place - here) % SPACE, node))
         ahead.sort()
         half = ASKS_MAX // 2
