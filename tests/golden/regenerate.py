@@ -221,7 +221,7 @@ def magnet_samples(interest: Interest, event: Event) -> list[Message]:
         magnet.Acquired(None),
         magnet.JoinTree("news", node, place, False, 1),
         magnet.Grow("news", node, place, 7, NodeId(4), 3000, 2, 1),
-        magnet.Beat((magnet.Branching("a/b", 7, NodeId(4), 3000, 2, (recent,)),)),
+        magnet.Beat(True, (magnet.Branching("a/b", 7, NodeId(4), 3000, 2, (recent,)),)),
         magnet.Have((recent,)),
         magnet.LeaveTree(("news",)),
         magnet.Publishing((NodeId(7), 1000, "a/b", 3), 1),

@@ -54,6 +54,8 @@ class Relays:
         self._rerouted = False
         """A neighbour has come or gone since the next hops were looked up."""
         self._wanted: dict[Topic, None] = {}
+        self.changes = 0
+        """How often a parent has changed, or a child has gone."""
         self.branches: dict[Topic, Branch] = {}
         self._below: dict[NodeId, dict[Topic, None]] = {}
         """Parent -> the topics for which it is one."""
@@ -91,6 +93,7 @@ class Relays:
         for topic, branch in self.branches.items():
             for child in [c for c, until in branch.children.items() if until <= now]:
                 del branch.children[child]
+                self.changes += 1
                 self._above[child].pop(topic, None)
         self._let_go(list(self.branches))
         for parent, topics in self._below.items():
@@ -122,11 +125,13 @@ class Relays:
         for topic in message.topics:
             if topic in above:
                 del above[topic], self.branches[topic].children[sender]
+                self.changes += 1
         self._let_go(message.topics)
 
     def lost(self, peer: NodeId) -> None:
         """Drop what a neighbour asked for that has gone: it asks another node now. Where it was
         the parent, so does this node, in the next cycle."""
+        self.changes += 1
         for topic in self._below.pop(peer, ()):
             self.branches[topic].parent = None
             self._rerouted = True
@@ -177,6 +182,7 @@ class Relays:
             del below[topic]
             if not below:
                 del self._below[branch.parent]
+        self.changes += 1
         branch.parent = parent
         if parent is not None:
             self._below.setdefault(parent, {})[topic] = None

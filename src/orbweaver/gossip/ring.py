@@ -63,6 +63,8 @@ class KeptRing:
         self._ring = Ring(size)
         self.changes = 0
         """How often the neighbours on the ring have changed."""
+        self.moves = 0
+        """How often a known node has come, gone or moved."""
         self._full: Span | None = None
         """How far ahead the last successor and the last predecessor are, if there are L of each."""
 
@@ -91,6 +93,7 @@ class KeptRing:
             self.router.remove(node)
         self.places[node] = place
         self.router.add(node)
+        self.moves += 1
         if node == self._me or self.improves(place) or node in self._ring.nodes:
             self._choose()
 
@@ -98,6 +101,7 @@ class KeptRing:
         if node in self.places:
             self.router.remove(node)
             del self.places[node]
+            self.moves += 1
             if node in self._ring.nodes:
                 self._choose()
 

@@ -115,13 +115,13 @@ def test_a_branch_in_a_loop_of_parents_notices_that_it_has_lost_the_root() -> No
     here = node.place
     node.receive(PEER, Grow(topic, ME, here, (here + 1) % SPACE, NodeId(9), 100, 1, 1))
     assert node.trees.is_on(topic)
-    for _ in range(40):
+    for _ in range(50):
         outbox.clock.now += 1000
         for peer in (PEER, NodeId(4), NodeId(5)):
             node.receive(peer, Ping(True, None))
         # The parent repeats a beat that has gone round in a circle.
         news = Branching(topic, (here + 1) % SPACE, NodeId(9), 100, 1, ())
-        node.receive(PEER, Beat((news,)))
+        node.receive(PEER, Beat(True, (news,)))
         node.wake(node.TIMER)
     assert not node.trees.is_on(topic)
     asked = [m for _, m in outbox.take() if isinstance(m, JoinTree) and m.topic == topic]
@@ -153,6 +153,6 @@ def test_nobody_puts_us_on_trees_without_end(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_child_that_is_not_ours_is_told_so() -> None:
     node, outbox = linked(PEER)
-    node.receive(PEER, Beat((Branching("b", 5, NodeId(9), 1, 1, ()),)))
+    node.receive(PEER, Beat(True, (Branching("b", 5, NodeId(9), 1, 1, ()),)))
     ((to, answer),) = outbox.take()
     assert (to, type(answer).__name__, answer.topics) == (PEER, "LeaveTree", ("b",))  # type: ignore[attr-defined]

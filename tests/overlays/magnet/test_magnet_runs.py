@@ -36,14 +36,12 @@ def test_nodes_of_one_kind_stand_together_and_no_two_at_one_place() -> None:
     assert all(magnet.placed for magnet in nodes.values())
     order = sorted(nodes, key=lambda n: nodes[n].place)
     alike = [
-        nodes[a].likeness(nodes[b].subscribed())
-        for a, b in zip(order, order[1:] + order[:1], strict=True)
+        nodes[a].likeness(nodes[b].sub) for a, b in zip(order, order[1:] + order[:1], strict=True)
     ]
     straw = run_to(begun("magnet-strawman"), FORMED_MS)
     order = sorted(straw, key=lambda n: straw[n].place)
     unlike = [
-        straw[a].likeness(straw[b].subscribed())
-        for a, b in zip(order, order[1:] + order[:1], strict=True)
+        straw[a].likeness(straw[b].sub) for a, b in zip(order, order[1:] + order[:1], strict=True)
     ]
     assert sum(alike) > 1.5 * sum(unlike)
     assert all(m.place == m.context.places[m.context.me] for m in straw.values())
@@ -56,7 +54,7 @@ def test_fingers_are_more_similar_if_biased() -> None:
             # Many walks, so that there are two different nodes to choose from.
             nodes = run_to(begun(biased=biased, fingers=4, walks=16, seed=seed), FORMED_MS)
             for magnet in nodes.values():
-                fingers = [nodes[finger].subscribed() for finger in magnet.table.fingers]
+                fingers = [nodes[finger].sub for finger in magnet.table.fingers]
                 alike += map(magnet.likeness, fingers)
         return fmean(alike)
 

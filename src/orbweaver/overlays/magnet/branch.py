@@ -17,8 +17,8 @@ from orbweaver.gossip.ring import KeptRing
 class Branch:
     """The place of this node in one tree."""
 
-    __slots__ = ("asked_ms", "beat", "children", "depth", "end", "fresh_ms", "parent", "root",
-                 "rooted", "stray", "tries")  # fmt: skip
+    __slots__ = ("asked_ms", "beat", "changed", "children", "depth", "end", "fresh_ms", "parent",
+                 "root", "rooted", "stray", "tries")  # fmt: skip
 
     def __init__(self, root: NodeId, now: int) -> None:
         self.parent: NodeId | None = None
@@ -28,7 +28,10 @@ class Branch:
         """Where this node's range ends."""
         self.stray = True
         """The greedy path to this node no longer comes through the parent, or there is none."""
-        self.children: dict[NodeId, None] = {}
+        self.children: dict[NodeId, int] = {}
+        """Child -> the end of its range, as it was told last."""
+        self.changed = False
+        """The children have not been told of the present root and depth."""
         self.depth = 0
         """Edges from the root to this node."""
         self.root = root

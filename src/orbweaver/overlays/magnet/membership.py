@@ -4,14 +4,17 @@ The subscribers of a topic form a tree over the control ring, rooted at home(t) 
 round samples go up: a node puts its own interest to what its children sent, and cuts the sample
 down to k, uniformly. The home sends the result down to all subscribers.
 
-A node that has nothing to add to its last report does not repeat it, except now and then, as
-messages may be lost; parents keep what their children sent last.
+Which k are left is decided by a hash of node and topic: those with the smallest. So the home has a
+uniform sample of all subscribers, whatever the tree is like, and it changes only when one of
+them does. A node that has nothing new to report or to pass down does not repeat it, except now and
+then, as messages may be lost; parents keep what their children sent last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from orbweaver.core.identifiers import PLACE_OF_TOPIC, SPACE
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import derive, sample
@@ -20,8 +23,10 @@ from orbweaver.overlays.magnet.messages import Report, Sample, TopicSamples, Vie
 from orbweaver.overlays.magnet.params import MagnetParams
 
 REPEAT = 12
-"""Rounds after which a report or a result is sent again though nothing has changed. Samples are
-drawn anew then."""
+"""Rounds after which a report or a result is sent again though nothing has changed."""
+
+TOPICS_ASKED = 8
+"""Most topics by whose samples a node estimates how many nodes have their places."""
 
 
 def hash_of(topic: Topic) -> int:
@@ -32,13 +37,13 @@ def hash_of(topic: Topic) -> int:
 class Sampling:
     """What one node keeps for one topic."""
 
-    __slots__ = ("changed", "reported_to", "reports", "result")
+    __slots__ = ("combined", "reported_to", "reports", "result")
 
     def __init__(self) -> None:
         self.reports: dict[NodeId, tuple[Sample, ...]] = {}
         """Child in the control tree -> its last report."""
-        self.changed = True
-        """There is news since the last report."""
+        self.combined: tuple[Sample, ...] = ()
+        """The sample that was reported last."""
         self.reported_to: NodeId | None = None
         self.result: tuple[Sample, ...] = ()
         """The last result that came down."""
@@ -53,6 +58,10 @@ class Membership:
         self._relays = relays
         self._subscribed: dict[Topic, None] = {}
         self._topics: dict[Topic, Sampling] = {}
+        self._changed: dict[Topic, None] = {}
+        """Topics of which there is news since the last round."""
+        self._trees_seen = -1
+        """Number of changes of the control trees at the last round."""
         self._own: Sample | None = None
         self._down: dict[NodeId, dict[Topic, TopicSamples]] = {}
         """Child -> results that it is sent in the next cycle, together."""
@@ -68,8 +77,7 @@ class Membership:
     def tell(self, own: Sample) -> None:
         """Tell something new of this node: its interest, or its place."""
         self._own = own
-        for topic in self._subscribed:
-            self._of(topic).changed = True
+        self._changed.update(self._subscribed)
 
     def view_of(self, topic: Topic) -> list[Sample]:
         """Return the other subscribers of a topic that are known."""
@@ -88,6 +96,14 @@ class Membership:
                     found[one.node] = one
         return found
 
+    def share_placed(self) -> float:
+        """Return the share of the nodes that have had their turn, by the samples of some topics."""
+        rng, subscribed = self._context.rng, list(self._subscribed)
+        found: list[Sample] = []
+        for topic in sample(rng, subscribed, min(TOPICS_ASKED, len(subscribed))):
+            found += self.view_of(topic)
+        return sum([one.placed for one in found]) / len(found) if found else 0.0
+
     def step(self) -> None:
         """Once a cycle: pass results down; once a period, run a round."""
         now = self._context.outbox.now()
@@ -102,32 +118,54 @@ class Membership:
         self._rounds += 1
         repeat = (self._rounds + self._context.me) % REPEAT == 0
         branches = self._relays.branches
-        for topic in [t for t in self._topics if t not in branches]:
-            if topic not in self._subscribed:
-                del self._topics[topic]
+        changed, self._changed = self._changed, {}
+        look = changed
+        if repeat or self._relays.changes != self._trees_seen:
+            self._trees_seen = self._relays.changes
+            self._follow_trees(branches, changed)
+            look = dict.fromkeys(branches)
         leaf: dict[NodeId, list[Topic]] = {}
         combined: dict[NodeId, list[TopicSamples]] = {}
-        for topic, branch in branches.items():
-            known, parent = self._topics.get(topic) or self._of(topic), branch.parent
-            if known.reports and not known.reports.keys() <= branch.children.keys():
-                known.reports = {c: r for c, r in known.reports.items() if c in branch.children}
-                known.changed = True
-            if not known.changed and known.reported_to == parent and not repeat:
+        for topic in look:
+            branch = branches.get(topic)
+            if branch is None:
                 continue
-            known.changed, known.reported_to = False, parent
+            known, parent = self._of(topic), branch.parent
+            again = repeat or known.reported_to != parent
+            if not (again or topic in changed):
+                continue
+            known.reported_to = parent
+            if parent is not None and not known.reports:
+                known.combined = ()
+                if topic in self._subscribed:
+                    leaf.setdefault(parent, []).append(topic)
+                continue
+            before, known.combined = known.combined, self._combine(topic, known)
+            if before == known.combined and not again:
+                continue
+            found = TopicSamples(topic, known.combined)
             if parent is None:
-                known.result = self._combine(topic, known)
-                self._pass_down(TopicSamples(topic, known.result), branch)
-            elif known.reports:
-                found = TopicSamples(topic, self._combine(topic, known))
+                known.result = known.combined
+                self._pass_down(found, branch)
+            else:
                 combined.setdefault(parent, []).append(found)
-            elif topic in self._subscribed:
-                leaf.setdefault(parent, []).append(topic)
         send = self._context.outbox.send
         for parent in dict.fromkeys((*leaf, *combined)):
             topics = tuple(leaf.get(parent, ()))
             report = Report(self._own if topics else None, topics, tuple(combined.get(parent, ())))
             send(parent, report)
+
+    def _follow_trees(self, branches: Mapping[Topic, Branch], changed: dict[Topic, None]) -> None:
+        """Forget the trees that this node has left, and the reports of children that have gone."""
+        for topic, known in list(self._topics.items()):
+            branch = branches.get(topic)
+            if branch is None:
+                if topic not in self._subscribed:
+                    del self._topics[topic]
+                continue
+            for child in [child for child in known.reports if child not in branch.children]:
+                del known.reports[child]
+                changed[topic] = None
 
     def _pass_down(self, found: TopicSamples, branch: Branch) -> None:
         for child in branch.children:
@@ -143,18 +181,21 @@ class Membership:
             branch = branches.get(topic)
             if branch is not None and sender in branch.children:
                 known = self._of(topic)
-                if known.reports.get(sender) != samples:
+                before = known.reports.get(sender)
+                if before != samples:
                     known.reports[sender] = samples
-                    known.changed = True
+                    self._changed[topic] = None
+                if before is None and known.result:
+                    self._down.setdefault(sender, {})[topic] = TopicSamples(topic, known.result)
 
     def on_view(self, sender: NodeId, message: View) -> None:
-        branches, most = self._relays.branches, self._params.samples
+        branches, topics, most = self._relays.branches, self._topics, self._params.samples
         for found in message.topics:
             branch = branches.get(found.topic)
             if branch is None or branch.parent != sender:
                 continue
-            if found.topic in self._subscribed:
-                self._of(found.topic).result = found.samples[:most]
+            known = topics.get(found.topic) or self._of(found.topic)
+            known.result = found.samples[:most]
             if branch.children:
                 self._pass_down(found, branch)
 
@@ -174,7 +215,9 @@ class Membership:
                 held = found.get(one.node)
                 if held is None or one.version > held.version:
                     found[one.node] = one
-        samples = list(found.values())
-        if len(samples) > self._params.samples:
-            samples = sample(self._context.rng, samples, self._params.samples)
+        samples, most = list(found.values()), self._params.samples
+        if len(samples) > most:
+            places, salt = self._context.places, PLACE_OF_TOPIC[topic] | 1
+            samples.sort(key=lambda one: places[one.node] * salt % SPACE)
+            del samples[most:]
         return tuple(samples)

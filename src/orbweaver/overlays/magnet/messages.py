@@ -218,9 +218,11 @@ class Branching(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Beat(Message, frozen=True, gc=False, tag="beat"):
-    """A parent's heartbeat to a child, for all trees in which it is one."""
+    """A parent's heartbeat to a child, for the trees in which it is one."""
 
     purpose: ClassVar[Purpose] = "keepalive"
+    all: bool
+    """All trees are named. Otherwise those with news or recent events are."""
     branches: Annotated[tuple[Branching, ...], Meta(max_length=TOPICS_MAX)]
 
 

@@ -9,7 +9,7 @@ from orbweaver.core.identifiers import PLACE_OF_TOPIC
 from orbweaver.core.ids import NodeId, Topic, check_topic
 from orbweaver.core.messages import Carrier, Event
 from orbweaver.core.overlay import Claims, Context, Overlay, Timer
-from orbweaver.core.seeds import below, pick, sample
+from orbweaver.core.seeds import below, pick
 from orbweaver.core.topics import NOTHING, Interest
 from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.messages import News, NewsReply, Pull, Relay, Unrelay
@@ -56,8 +56,6 @@ from orbweaver.overlays.magnet.params import MagnetParams
 from orbweaver.overlays.magnet.table import Table
 from orbweaver.overlays.magnet.trees import Trees
 
-TOPICS_ASKED = 8
-"""Most topics by whose samples a node estimates how many nodes have their places."""
 RATE_MAX = 1e6
 """Largest rate of publication that another node is believed to have observed, relative to a topic
 of which nothing is known."""
@@ -77,6 +75,8 @@ class Magnet(Overlay):
     def __init__(self, context: Context, params: MagnetParams) -> None:
         super().__init__(context, params)
         self.interest = OwnInterest(context.me, context.topics)
+        self.sub = NOTHING
+        """p.sub. Publishing does not count: it needs no place in the tree."""
         self.rates = make_rates(params.rates, context.topics)
         self.place = context.places[context.me]
         self.placed = not self.CLUSTERED
@@ -202,16 +202,13 @@ class Magnet(Overlay):
     def describe(self) -> None:
         """Renew what other nodes are told of this one."""
         told = self.interest.about
-        interest = self.subscribed() if self.params.biased else NOTHING
+        self.sub = self.context.topics.interest(self.interest.subscribed)
+        interest = self.sub if self.params.biased else NOTHING
         self.about = RingDescriptor(self.context.me, interest, told.version, self.place)
-
-    def subscribed(self) -> Interest:
-        """Return p.sub. Publishing does not count: it needs no place in the tree."""
-        return self.context.topics.interest(self.interest.subscribed)
 
     def sample(self) -> Sample:
         """Return what the membership service tells of this node."""
-        topics = self.subscribed()
+        topics = self.sub
         hashes: tuple[int, ...] = ()
         if self.params.hashed:
             hashes = tuple(sorted(map(hash_of, topics.topics)))
@@ -298,20 +295,16 @@ class Magnet(Overlay):
         when most nodes have their place, need not wait."""
         if not self.sampling:
             return False
-        return now >= self.turns.mine_ms(self.fingers.nodes()) or self.share_placed() > 0.5
+        return (
+            now >= self.turns.mine_ms(self.fingers.nodes()) or self.membership.share_placed() > 0.5
+        )
 
     def are_turns_over(self, now: int) -> bool:
         """Return whether all nodes that started with this one have had their turn, or whether
         nearly all nodes have their place."""
-        return now >= self.turns.last_ms(self.fingers.nodes()) or self.share_placed() > 0.9
-
-    def share_placed(self) -> float:
-        """Return the share of the nodes that have had their turn, by the samples of some topics."""
-        rng, subscribed = self.context.rng, list(self.interest.subscribed)
-        found: list[Sample] = []
-        for topic in sample(rng, subscribed, min(TOPICS_ASKED, len(subscribed))):
-            found += self.membership.view_of(topic)
-        return sum(one.placed for one in found) / len(found) if found else 0.0
+        return (
+            now >= self.turns.last_ms(self.fingers.nodes()) or self.membership.share_placed() > 0.9
+        )
 
     def on_acquire(self, sender: NodeId, message: Acquire) -> None:
         """Give the sender the place halfway to this node's successor (line 3)."""
@@ -356,7 +349,7 @@ class Magnet(Overlay):
         return self.likeness(sample.interest, told)
 
     def likeness(self, other: Interest, told: dict[Topic, float] | None = None) -> float:
-        mine = self.subscribed()
+        mine = self.sub
         if self.rates is None:
             return overlap(mine, other)
         rates = self.rates

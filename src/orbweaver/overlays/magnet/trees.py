@@ -9,7 +9,8 @@ Whether a node is on it is told by its *range* (`branch.py`). When a finger or a
 node finds itself out of its parent's range, keeps the parent for the moment, and joins again.
 
 Beats go down from the root. They carry the ranges, and a number by which a branch knows that it
-still hangs at the root: in a loop of parents it does not grow.
+still hangs at the root: in a loop of parents it does not grow. Most beats name only the trees of
+which there is news.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ BRANCHES_MAX = 1 << 15
 """Most trees that a node lets itself be put on, since a peer can make up any number of topics."""
 FORMING_MS = 60_000
 """Milliseconds after which a node joins trees though its rings still change."""
-BEATS_MISSED = 4
-"""Beats without news of the root after which a branch has lost it."""
+ALL_EVERY = 4
+"""Beats of which one names all trees."""
+BEATS_MISSED = 3
+"""Beats that name all trees, without news of the root, after which a branch has lost it."""
 VIA_HOME = 1
 """How often a node without members to ask tries its own way to the home first."""
 
@@ -72,7 +75,11 @@ class Trees:
         self._begun = False
         self._since_ms = 0
         self._rehome = False
-        self._stale_ms = BEATS_MISSED * params.beat_ms + params.cycle_ms
+        self._stale_ms = BEATS_MISSED * ALL_EVERY * params.beat_ms + params.cycle_ms
+        self._beats: int = context.me
+        """Counts the beats, from a number at which not all nodes send the same kind."""
+        self._moves = 0
+        """Number of changes of the neighbours on the skewed ring at the last beat."""
 
     def start(self) -> None:
         self._since_ms = self._outbox.now()
@@ -131,7 +138,8 @@ class Trees:
         if now >= self._beat_due_ms:
             self._beat_due_ms = now + self._params.beat_ms
             self._new = {}
-            self._look.update(dict.fromkeys(self.branches))
+            if self._names_all():
+                self._look.update(dict.fromkeys(self.branches))
             self._check(now)
             self._beat(now)
         else:
@@ -146,11 +154,14 @@ class Trees:
                 if not branch.children:
                     self._look[topic] = None
             if branch.parent == node:
-                branch.parent = None
-                branch.stray = True
-                branch.asked_ms = -(1 << 40)
-                self._look[topic] = None
+                self._lose_parent(topic, branch)
         self._rehome = True
+
+    def _lose_parent(self, topic: Topic, branch: Branch) -> None:
+        branch.parent = None
+        branch.stray = True
+        branch.asked_ms = -(1 << 40)
+        self._look[topic] = None
 
     def reroute(self) -> None:
         """A new neighbour may be the home of a topic that this node is the root of."""
@@ -264,6 +275,7 @@ class Trees:
                 branch.parent = None
             branch.rooted, branch.stray, branch.root, branch.depth = True, False, self._me, 0
             branch.end = self._table.skewed.here
+            branch.changed = True
             branch.beat = self._outbox.now()
             branch.fresh_ms = self._outbox.now()
         return branch
@@ -277,9 +289,9 @@ class Trees:
             self._table.ask(origin, skewed=True)
             return
         if hop not in branch.children:
-            branch.children[hop] = None
             self._new[topic, hop] = None
         end, beat = end_of(skewed, branch, hop), max(0, branch.beat)
+        branch.children[hop] = end
         grow = Grow(topic, origin, place, end, branch.root, beat, branch.depth + 1, hops + 1)
         self._outbox.send(hop, grow)
 
@@ -297,6 +309,7 @@ class Trees:
             assert branch.parent is not None
             self._outbox.send(branch.parent, LeaveTree((topic,)))
         branch.parent = sender
+        branch.changed = True
         if message.root != branch.root or message.beat > branch.beat:
             branch.fresh_ms = now
         branch.root, branch.beat, branch.end = message.root, message.beat, message.end
@@ -312,18 +325,35 @@ class Trees:
 
     # -- beats
 
+    def _names_all(self) -> bool:
+        """Return whether the next beat names all trees."""
+        return self._beats % ALL_EVERY == 0
+
     def _beat(self, now: int) -> None:
+        """Tell the children of the trees of which there is news, and now and then of all."""
+        all_trees = self._names_all()
+        self._beats += 1
+        skewed = self._table.skewed
+        moved, self._moves = self._moves != skewed.moves, skewed.moves
         out: dict[NodeId, list[Branching]] = {}
         for topic, branch in self.branches.items():
             if branch.rooted:
-                branch.beat = now
-                branch.fresh_ms = now
-            if branch.children and now - branch.fresh_ms <= 2 * self._params.beat_ms:
-                recent = self._recent(topic)
-                for child in branch.children:
-                    out.setdefault(child, []).append(self._branching(topic, branch, child, recent))
+                branch.beat = branch.fresh_ms = now
+            if not branch.children:
+                continue
+            recent = self._recent(topic)
+            news = all_trees or branch.changed or recent
+            if not (news or moved):
+                continue
+            branch.changed = False
+            for child, told in branch.children.items():
+                end = end_of(skewed, branch, child)
+                if news or end != told:
+                    branch.children[child] = end
+                    found = self._branching(topic, branch, end, recent)
+                    out.setdefault(child, []).append(found)
         for child, branches in out.items():
-            self._outbox.send(child, Beat(tuple(branches)))
+            self._outbox.send(child, Beat(all_trees, tuple(branches)))
 
     def _beat_to_new(self) -> None:
         """Tell new children at once what they may have missed."""
@@ -334,13 +364,12 @@ class Trees:
             if branch is not None and child in branch.children:
                 recent = self._recent(topic)
                 if recent:
-                    found = self._branching(topic, branch, child, recent)
+                    found = self._branching(topic, branch, branch.children[child], recent)
                     out.setdefault(child, []).append(found)
         for child, branches in out.items():
-            self._outbox.send(child, Beat(tuple(branches)))
+            self._outbox.send(child, Beat(False, tuple(branches)))
 
-    def _branching(self, topic: Topic, branch: Branch, child: NodeId, recent: Recents) -> Branching:
-        end = end_of(self._table.skewed, branch, child)
+    def _branching(self, topic: Topic, branch: Branch, end: int, recent: Recents) -> Branching:
         beat = max(0, branch.beat)
         return Branching(topic, end, branch.root, beat, branch.depth + 1, recent)
 
@@ -357,9 +386,11 @@ class Trees:
             if news.root == self._me:
                 continue  # a loop, or it is not known yet that this node is no root
             if news.root != branch.root or news.beat > branch.beat:
+                depth = min(news.depth, HOPS_MAX)
+                branch.changed |= news.root != branch.root or depth != branch.depth
                 branch.fresh_ms = now
-                branch.root, branch.beat = news.root, news.beat
-                branch.depth = min(news.depth, HOPS_MAX)
+                branch.root, branch.beat, branch.depth = news.root, news.beat, depth
+            branch.changed |= news.end != branch.end
             branch.end = news.end
             stray = is_outside(self._table.skewed, sender, news.end)
             if stray and not branch.stray:
@@ -368,6 +399,11 @@ class Trees:
             branch.stray = stray
         if strange:
             self._outbox.send(sender, LeaveTree(tuple(strange)))
+        if message.all:
+            named = {news.topic for news in ours}
+            for topic, branch in self.branches.items():
+                if branch.parent == sender and topic not in named:
+                    self._lose_parent(topic, branch)
         return ours
 
     def on_leave_tree(self, sender: NodeId, message: LeaveTree) -> None:
@@ -377,7 +413,7 @@ class Trees:
                 self._look[topic] = None
 
 
-def _pop(children: dict[NodeId, None], node: NodeId) -> bool:
+def _pop(children: dict[NodeId, int], node: NodeId) -> bool:
     """Remove a child. Return whether it was one."""
     known = node in children
     children.pop(node, None)
