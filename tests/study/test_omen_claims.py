@@ -59,14 +59,13 @@ def ideal(label: str, x: float) -> dict[str, Any]:
     }
 
 
-def looks(label: str, x: float) -> list[dict[str, Any]]:
+def looks(label: str, larger: bool) -> list[dict[str, Any]]:
     """Return snapshots of an overlay that does as the paper says."""
     if label.startswith("groups"):
         return [
             {"time_ms": WARMUP_MS + since, "partitioned_topics": int(since < 6000)}
             for since in range(500, GROUP_MS // 2, 500)
         ]
-    larger = x > 50
     spider = "spidercast" in label
     rate = 0.5 if label.endswith("greedy") else 0.02 if larger else 0.04
     scale = (6 if larger else 4) if spider else 1
@@ -84,32 +83,41 @@ def looks(label: str, x: float) -> list[dict[str, Any]]:
     ]
 
 
-def verdicts(claim: str, label: str = "", **changed: Any) -> list[Verdict]:
+def verdicts(claim: str, label: str = "", scale: str = "quick", **changed: Any) -> list[Verdict]:
     """Judge ideal results, with metrics, course or snapshots of one series changed."""
     stored = []
-    for one, seed in OMEN.jobs([claim], "quick", [0, 1, 2]):
+    smaller = OMEN.scales[scale].sampled[0]
+    for one, seed in OMEN.jobs([claim], scale, [0, 1, 2]):
         series, x = one.study.series, float(one.study.x or 0)
         here = changed if series == label else {}
         stored.append(
             Stored(
                 "one",
                 Result(
-                    name="", study=one.study, overlay="", params={}, nodes=1, topics=1, seed=seed,
-                    digest="", wall_seconds=0, events=0, complete=True,
+                    name="", study=one.study, overlay=one.overlay, params={}, nodes=1, topics=1,
+                    seed=seed, digest="", wall_seconds=0, events=0, complete=True,
                     metrics=ideal(series, x) | here.get("metrics", {}),
-                    snapshots=[look | here.get("looks", {}) for look in looks(series, x)],
+                    snapshots=[look | here.get("looks", {}) for look in looks(series, x > smaller)],
                     degree_histogram={}, states={},
                     course=here.get("course", [{"views_max": 6}, {"views_max": 4}]),
                     fingerprint="", version="",
                 ),
             )
         )  # fmt: skip
-    return judge(OMEN, [claim], "quick", stored).ledger.verdicts
+    return judge(OMEN, [claim], scale, stored).ledger.verdicts
 
 
+@pytest.mark.parametrize("scale", OMEN.scales)
 @pytest.mark.parametrize("claim", OMEN.claims)
-def test_the_papers_own_numbers_reproduce(claim: str) -> None:
-    assert [v.what for v in verdicts(claim) if not v.reproduced] == []
+def test_the_papers_own_numbers_reproduce(claim: str, scale: str) -> None:
+    assert [v.what for v in verdicts(claim, scale=scale) if not v.reproduced] == []
+
+
+@pytest.mark.parametrize("claim", ["O3", "O5", "O6", "O7", "O8"])
+def test_a_line_says_if_its_runs_are_replayed(claim: str) -> None:
+    assert all("replayed" in v.what for v in verdicts(claim, scale="full"))
+    counted = [v for v in verdicts(claim) if not v.uncounted]
+    assert not any("replayed" in v.what for v in counted)
 
 
 FB, TW = "omen FB, rho 3", "omen TW, simulated"

@@ -196,6 +196,8 @@ def planned(graph: str, overlay: str, rho: float) -> Experiment:
     """6.5: a centralised design on the same samples, and OMen replayed beside OMen simulated."""
 
     def made(scale: Scale, traces: Path) -> list[Scenario]:
+        if scale.replayed and overlay != "lowoda-re":
+            return []  # only to compare with, and LowODA-Inc plans anew at each change
         label, nodes = f"{overlay} {graph}, rho {rho:g}", scale.compared
         workload = sampled(scale, traces, graph, nodes)
         return [under_churn(label, nodes, overlay, workload, scale, traces, rho)]

@@ -159,15 +159,17 @@ def o6(series: BySeries) -> list[Verdict]:
                         mine - best <= 1.1 * 1.12)
             )  # fmt: skip
         what = f"{graph}, rho {RHO:g}: "
-        kept, anew = (series[f"lowoda-{how} {graph}, rho {RHO:g}"] for how in ("inc", "re"))
-        both = [f"{over_rounds(one, 'degree_max', nodes):.1f}" for one in (kept, anew)]
-        verdicts.append(
-            Verdict("O6", f"{what}maximum degree of LowODA-Inc beside LowODA-Re's", "close",
-                    ", ".join(both), True, uncounted=REPORTED)
-        )  # fmt: skip
-        ours, parts = (series[f"{how} {graph}, rho {RHO:g}"] for how in ("omen", "omen-replay"))
-        if not replayed(ours):
-            both = [told_degrees(one, nodes) for one in (parts, ours)]
+        simulated, anew, kept, parts = (
+            series.get(f"{one} {graph}, rho {RHO:g}") for one in ("omen", *PLANNED)
+        )
+        if anew and kept:
+            both = [f"{over_rounds(one, 'degree_max', nodes):.1f}" for one in (kept, anew)]
+            verdicts.append(
+                Verdict("O6", f"{what}maximum degree of LowODA-Inc beside LowODA-Re's", "close",
+                        ", ".join(both), True, uncounted=REPORTED)
+            )  # fmt: skip
+        if simulated and parts:
+            both = [told_degrees(one, nodes) for one in (parts, simulated)]
             verdicts.append(
                 Verdict("O6", f"{what}maximum and mean degree of OMen replayed by its parts, "
                         "beside those of OMen simulated", "-", "; ".join(both), True,
@@ -212,7 +214,8 @@ def o8(series: BySeries) -> list[Verdict]:
             verdicts.append(Verdict("O8", what, "several times", told, ratio > 2))
             if metric == "degree_max":
                 gaps = [b - a for a, b in zip(mine, others, strict=True)]
-        what = f"FB, N = {ours.told_xs}: maximum degree of {name} less OMen's; grows"
+        what = f"FB, N = {ours.told_xs}{replayed(ours)}: maximum degree of {name} less OMen's; "
+        what += "grows"
         verdicts.append(
             Verdict("O8", what, "355, 1050 at 1K, 10K", listed(gaps, 1), gaps[-1] > gaps[0])
         )
