@@ -65,7 +65,7 @@ def test_nothing_that_is_said_of_a_node_that_lives_makes_it_leave() -> None:
     node.receive(LIAR, Handled(HONEST, 0, "join"))
     assert HONEST in node.neighbors
     assert HONEST in node.pool
-    assert not node.churn.pending()
+    assert not node.repairs.churn.pending()
 
 
 def test_a_node_does_not_say_of_itself_that_its_departure_is_handled() -> None:
@@ -73,7 +73,7 @@ def test_a_node_does_not_say_of_itself_that_its_departure_is_handled() -> None:
     node.receive(LIAR, Local(7, 7, about(LIAR), ()))
     node.receive(LIAR, Handled(LIAR, 7, "leave"))
     node.receive(OTHER, Handled(LIAR, 7, "leave"))  # no neighbour on the ring
-    assert node.churn.handle_churn_event(ChurnEvent(LIAR, 7, "leave"), ME, ME, 0)
+    assert node.repairs.churn.handle_churn_event(ChurnEvent(LIAR, 7, "leave"), ME, ME, 0)
 
 
 def test_local_views_of_strangers_are_not_kept() -> None:
@@ -86,7 +86,7 @@ def test_local_views_of_strangers_are_not_kept() -> None:
         node.receive(NodeId(stranger), Local(1, 1, about(LIAR), (held,)))  # of another node
         node.receive(NodeId(stranger), ViewTold(OTHER, TABLE.interest("a"), (about(9),), ()))
     assert set(node.views.of) == kept
-    assert not node.coordinator._sessions
+    assert not node.repairs.coordinator._sessions
 
 
 def test_probes_that_never_end_are_not_passed_on_for_ever() -> None:
@@ -110,20 +110,20 @@ def test_probes_of_strangers_and_on_topics_of_others_are_ignored() -> None:
 def test_reports_that_nobody_asked_for_are_ignored() -> None:
     node, _ = linked()
     node.receive(LIAR, ShadowReport(1, 2**62, (), (ProbeLabel("a", NodeId(0)),)))
-    assert not node.coordinator._sessions
+    assert not node.repairs.coordinator._sessions
 
 
 def test_a_degree_that_lies_moves_load_but_cuts_nothing() -> None:
     """A shadow node that claims a huge degree gets fewer edges, and each topic is still joined."""
     node, outbox = linked()
     view = node.views.of.setdefault(OTHER, _view({HONEST: 0b01, LIAR: 0b01}))
-    node.coordinator.begin(ChurnEvent(OTHER, 1, "leave"), {OTHER: view}, ())
-    for to, message in node.coordinator.step(()):
+    node.repairs.coordinator.begin(ChurnEvent(OTHER, 1, "leave"), {OTHER: view}, ())
+    for to, message in node.repairs.coordinator.step(()):
         assert isinstance(message, Enlist)
         label = (ProbeLabel("a", to),)
         node.receive(to, ShadowReport(message.number, 2**62 if to == LIAR else 1, (), label))
     outbox.clock.now += 1000
-    mends = node.coordinator.step(())
+    mends = node.repairs.coordinator.step(())
     assert sorted((to, *message.peers) for to, message in mends) == [(2, 3), (3, 2)]
 
 
@@ -151,10 +151,10 @@ def test_no_link_to_a_node_that_shares_nothing() -> None:
 def test_only_a_node_itself_asks_to_join() -> None:
     node, _ = linked()
     node.receive(LIAR, Join(about(OTHER), TABLE.interest("a"), 5))
-    assert not node.churn.pending()
+    assert not node.repairs.churn.pending()
     for number in range(100):
         node.receive(LIAR, Join(about(LIAR), TABLE.interest("a"), number))
-    assert len(node.churn.pending()) <= 1
+    assert len(node.repairs.churn.pending()) <= 1
 
 
 def test_labels_of_strangers_and_of_other_topics_are_ignored() -> None:

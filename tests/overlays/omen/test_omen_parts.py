@@ -163,7 +163,7 @@ def test_a_node_that_was_given_up_wrongly_says_what_it_holds_again() -> None:
     assert not node.views.number_of(other)
     net.run(8000)
     assert node.views.number_of(other)
-    assert node.churn.pending() == []
+    assert node.repairs.churn.pending() == []
 
 
 def test_only_a_label_that_has_stayed_tells_components_apart() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from orbweaver.core.bitplanes import bits_of
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
+from orbweaver.core.messages import Message
 from orbweaver.core.overlay import Context
 from orbweaver.overlays.omen.backups import build_backups_greedy
 from orbweaver.overlays.omen.churn import ChurnEvent, Shadow, shadow_of
@@ -28,7 +29,7 @@ from orbweaver.overlays.omen.params import OMenParams
 from orbweaver.overlays.omen.repair import Joined, repair_tco_on_churn
 from orbweaver.overlays.omen.views import LocalView, LocalViews
 
-Given = tuple[NodeId, Enlist | Mend | ViewAsk]
+Given = tuple[NodeId, Message]
 """A node, and what is to be sent to it."""
 STEP_MS = 100
 """How often a repair under way is looked at, in milliseconds."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import ClassVar, cast
 
 from orbweaver.core.ids import NodeId, Topic
@@ -20,8 +20,8 @@ from orbweaver.gossip.plumtree import Plumtree
 from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push
 from orbweaver.gossip.views import PartialView
 from orbweaver.overlays.omen.acquaintances import Acquaintances
-from orbweaver.overlays.omen.churn import ChurnEvent, ChurnHandling, JoinRequests
-from orbweaver.overlays.omen.coordinator import Coordinator
+from orbweaver.overlays.omen.churn import JoinRequests
+from orbweaver.overlays.omen.coordinator import Coordinator, Given
 from orbweaver.overlays.omen.exchanges import Exchanges
 from orbweaver.overlays.omen.labels import ComponentLabels
 from orbweaver.overlays.omen.linking import Linking
@@ -46,6 +46,7 @@ from orbweaver.overlays.omen.messages import (
 )
 from orbweaver.overlays.omen.params import OMenParams
 from orbweaver.overlays.omen.probing import Probing
+from orbweaver.overlays.omen.repairs import Repairs
 from orbweaver.overlays.omen.ring import IdentifierCircle
 from orbweaver.overlays.omen.selection import ViewSelection
 from orbweaver.overlays.omen.shedding import Shedding
@@ -89,9 +90,8 @@ class OMen(Overlay):
         self.selection = ViewSelection(context, params)
         self.views = LocalViews(params.resilience, params.ready_rounds)
         self.local = OwnLocal()
-        self.churn = ChurnHandling(params.standby_ms)
+        self.repairs = Repairs(context, params, self.circle, self.views, self.pool)
         self.join_requests = JoinRequests()
-        self.coordinator = Coordinator(context, params, self.views)
         self.shedding = Shedding(context, params.shed_ms, self.interest, self.neighbors)
         self.probing = Probing(context, self.interest, self.neighbors, self.shedding.tested)
         self.labels = ComponentLabels(me, params.heartbeat_ms)
@@ -112,7 +112,7 @@ class OMen(Overlay):
         outbox = self.context.outbox
         self.running = True
         self.interest.start(outbox.now())
-        self.coordinator.start(outbox.now())
+        self.repairs.coordinator.start(outbox.now())
         self.plumtree.start()
         if self.cyclon is not None:
             self.cyclon.start(contacts)
@@ -165,7 +165,7 @@ class OMen(Overlay):
         elif timer == self.LABELS:
             self.tell_labels()
         elif timer == Coordinator.TIMER:
-            self.repair()
+            self.give(self.repairs.go_on())
         elif timer == Cyclon.TIMER:
             cast(Cyclon, self.cyclon).wake()
         else:
@@ -183,7 +183,7 @@ class OMen(Overlay):
             "uncovered": self.uncovered().bit_count(),
             "views": len(self.views.of),
             "views_ready": len(self.views.ready()),
-            "churn_pending": len(self.churn.pending()),
+            "churn_pending": len(self.repairs.churn.pending()),
         }
 
     # -- failure detection among ring neighbours and overlay neighbours (Sec. 3.3)
@@ -247,22 +247,16 @@ class OMen(Overlay):
 
     def depart(self, peer: NodeId) -> None:
         """Take note that a node has left, and handle its churn event if that is due here."""
-        now = self.context.outbox.now()
-        view = self.views.of.get(peer)
-        if view is not None:
-            event = ChurnEvent(peer, view.incarnation, "leave")
-            coordinator = self.circle.coordinator_of(peer)
-            self.churn.handle_churn_event(event, coordinator, self.context.me, now)
-            view.number = 0  # if it lives, it has to say so
+        self.repairs.note_leave(peer)
         self.linking.remove(peer)
         self.pool.left(peer)
         self.heartbeats.forget(peer)
         if self.cyclon is not None:
             self.cyclon.forget(peer)
         self.circle.drop(peer)
-        self.churn.take_over(peer, now)
+        self.repairs.take_over(peer)
         self.follow_ring()
-        self.process_churn()
+        self.give(self.repairs.process_exe_queue())
 
     # -- links
 
@@ -308,8 +302,7 @@ class OMen(Overlay):
         self.select_view()
         self.tell_local()
         self.ask_to_join()
-        self.churn.process_standby(now, self.in_range())
-        self.process_churn()
+        self.give(self.repairs.process_standby())
         self.shed()
 
     def exchange_with(self, peer: NodeId) -> None:
@@ -337,33 +330,28 @@ class OMen(Overlay):
                 self.heartbeats.heard(node, now)
                 self.context.outbox.send(node, self.alive(node, asks=True))
         self.ring_moved = True
-        self.keep_views()
-
-    def keep_views(self) -> None:
-        predecessors = self.circle.predecessors[: self.params.resilience]
-        self.views.keep(predecessors, self.churn.pending())
-        joining = self.churn.joining
-        for node in [node for node in joining if node not in self.views.of]:
-            del joining[node]
+        self.repairs.keep_views()
 
     def select_view(self) -> None:
         """Alg. 4, selectView."""
-        self.keep_views()
+        self.repairs.keep_views()
         mine = (self.context.me, self.interest.topics.mask)
-        self.selection.select_view(self.views, mine, self.pool, self.churn.joining)
+        self.selection.select_view(self.views, mine, self.pool, self.repairs.churn.joining)
 
     def tell_local(self) -> None:
         """Tell the L successors what they have to know when this node leaves."""
         now = self.context.outbox.now()
         held = self.linking.held(self.pool)
-        local = self.local.renew(self.coordinator.incarnation, self.interest.about, held, now)
+        local = self.local.renew(
+            self.repairs.coordinator.incarnation, self.interest.about, held, now
+        )
         successors = self.circle.successors[: self.params.resilience]
         self.context.outbox.send_all(self.local.lacking(local, successors), local)
 
     def on_local(self, sender: NodeId, message: Local) -> None:
         if message.about.node == sender and self.views.take(message):
             self.pool.take([message.about], [0], self.context.outbox.now())
-            self.churn.lives(sender, message.incarnation)
+            self.repairs.churn.lives(sender, message.incarnation)
 
     # -- joining
 
@@ -387,76 +375,35 @@ class OMen(Overlay):
             return
         self.heard(sender)
         self.take_entries([message.about], [0])
-        if self.circle.in_pred_range(sender, self.params.resilience):
-            me, now = self.context.me, self.context.outbox.now()
-            if self.churn.handle_join(sender, message.number, message.topics.mask, me, now):
-                self.keep_views()
+        self.repairs.note_join(sender, message)
 
-    # -- churn events (Algorithms 5 and 6)
+    # -- repairs (Algorithms 1, 5 and 6)
 
-    def in_range(self) -> list[NodeId]:
-        resilience = self.params.resilience
-        pending = self.churn.pending()
-        return [node for node in pending if self.circle.in_pred_range(node, resilience)]
-
-    def process_churn(self) -> None:
-        """Alg. 5, processExeQ."""
-        now = self.context.outbox.now()
-        self.keep_views()
-        while True:
-            event = self.churn.next_event(now, self.in_range(), self.views.ready())
-            if event is None:
-                return
-            if event.kind == "join":
-                missing = self.churn.joining.pop(event.node, 0)
-                self.coordinator.begin_join(event, missing, self.pool.gone())
+    def give(self, given: Iterable[Given]) -> None:
+        """Send the messages of a repair, some of which may be to this node itself."""
+        for to, message in given:
+            if to == self.context.me:
+                self.receive(to, message)
             else:
-                self.coordinator.begin(event, self.views.of, self.pool.gone())
-            self.repair()
-
-    def repair(self) -> None:
-        """Go on with the repairs under way, and tell of those that are done."""
-        for to, message in self.coordinator.step(self.pool.gone()):
-            self.give(to, message)
-        for event in self.coordinator.finished():
-            self.churn.gc_churn_event(event)
-            handled = Handled(*event)
-            successors = self.circle.successors[: self.params.resilience]
-            self.context.outbox.send_all(successors, handled)
-
-    def give(self, to: NodeId, message: Enlist | Mend | ViewAsk) -> None:
-        """Send a coordinator's message, which may be to this node itself."""
-        if to == self.context.me:
-            self.receive(to, message)
-        else:
-            self.context.outbox.send(to, message)
+                self.context.outbox.send(to, message)
 
     def on_handled(self, sender: NodeId, message: Handled) -> None:
-        event = ChurnEvent(message.node, message.incarnation, message.kind)
-        # Only a node that may be the coordinator can say so, and not of a node that it is itself.
-        if sender in self.circle.nodes and sender != message.node:
-            self.churn.gc_churn_event(event)
+        self.repairs.gc_churn_event(sender, message)
 
     def on_enlist(self, sender: NodeId, message: Enlist) -> None:
-        self.report(sender, self.probing.on_enlist(sender, message))
+        self.give([(sender, self.probing.on_enlist(sender, message))])
 
     def on_probe(self, sender: NodeId, message: Probe) -> None:
         report = self.probing.on_probe(sender, message)
         if report is not None:
-            self.report(message.coordinator, report)
+            self.give([(message.coordinator, report)])
         if message.coordinator in self.shedding.tested:
             reached = self.probing.reached(message.coordinator, message.number)
             if self.shedding.proved(message.coordinator, message.number, reached):
                 self.linking.end(message.coordinator)
 
-    def report(self, coordinator: NodeId, report: ShadowReport) -> None:
-        if coordinator == self.context.me:
-            self.on_report(coordinator, report)
-        else:
-            self.context.outbox.send(coordinator, report)
-
     def on_report(self, sender: NodeId, message: ShadowReport) -> None:
-        self.coordinator.on_report(sender, message)
+        self.repairs.coordinator.on_report(sender, message)
 
     def on_view_ask(self, sender: NodeId, message: ViewAsk) -> None:
         answer = self.views.tell(message.node, self.context.topics)
@@ -464,8 +411,7 @@ class OMen(Overlay):
             self.context.outbox.send(sender, answer)
 
     def on_view_told(self, sender: NodeId, message: ViewTold) -> None:
-        self.coordinator.on_view_told(message, self.pool.gone())
-        self.repair()
+        self.give(self.repairs.on_view_told(message))
 
     # -- the change of this node's own interest
 
@@ -477,12 +423,8 @@ class OMen(Overlay):
         self.tell = TOLD_TIMES
         dropped = before & ~self.interest.topics.mask
         if dropped:
-            # For the topics it gives up, this node leaves, and it knows best what that cuts.
-            view = given_up(dropped, self.neighbors)
             number = self.interest.about.version
-            event = ChurnEvent(self.context.me, number, "leave")
-            self.coordinator.begin(event, {self.context.me: view}, self.pool.gone())
-            self.repair()
+            self.give(self.repairs.give_up(number, given_up(dropped, self.neighbors)))
             mask = self.interest.topics.mask
             for peer in [p for p, i in self.neighbors.items() if not i.mask & mask]:
                 self.linking.end(peer)
@@ -492,7 +434,7 @@ class OMen(Overlay):
     def shed(self) -> None:
         peer = self.shedding.spare()
         if peer is not None:
-            number = self.coordinator.next_number()
+            number = self.repairs.coordinator.next_number()
             self.shedding.offered = peer, number
             self.context.outbox.send(peer, Shed(number))
 
