@@ -128,6 +128,19 @@ def test_a_branch_in_a_loop_of_parents_notices_that_it_has_lost_the_root() -> No
     assert asked, "it looks for the tree again"
 
 
+def test_a_child_that_its_parent_has_forgotten_notices() -> None:
+    node, _ = linked(PEER, 4)
+    topic = next(t for t in map(str, range(1000)) if not node.trees.is_home(t))
+    node.subscribe(topic)
+    end = (node.place + 1) % SPACE
+    node.receive(PEER, Grow(topic, ME, node.place, end, NodeId(9), 100, 1, 1))
+    node.receive(PEER, Beat(False, ()))
+    node.receive(NodeId(4), Beat(True, ()))
+    assert node.trees.is_on(topic), "neither beat says that the tree has no such child"
+    node.receive(PEER, Beat(True, ()))
+    assert not node.trees.is_on(topic)
+
+
 def test_a_place_is_only_taken_from_the_node_that_was_asked() -> None:
     node, _ = linked(PEER)
     before = node.place

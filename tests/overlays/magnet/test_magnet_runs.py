@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from statistics import fmean
 
 import pytest
 
+from orbweaver.core.identifiers import PLACE_OF_TOPIC, SPACE
 from orbweaver.core.ids import NodeId
-from orbweaver.core.messages import Event
+from orbweaver.core.messages import Event, Message
 from orbweaver.overlays.magnet import Magnet
+from orbweaver.overlays.magnet.messages import Beat
+from orbweaver.sim.node import SimNode
 from orbweaver.workload.scenario import InterestChange
 from tests.overlays.magnet.magnet_runs import (
     begun,
@@ -102,6 +106,42 @@ def test_each_subscriber_knows_another_one(hashed: bool) -> None:
             assert bool(known) == bool(others), f"{node} on {topic}"
             assert set(known) <= set(others)
             assert len(known) <= 2
+
+
+def test_a_sample_has_the_k_subscribers_with_the_smallest_hash() -> None:
+    nodes = run_to(begun(samples=3), FORMED_MS)
+    places = nodes[NodeId(0)].context.places
+    for topic in (f"t{i}" for i in range(10)):
+        subscribers = [n for n in nodes if topic in nodes[n].interest.subscribed]
+        salt = PLACE_OF_TOPIC[topic] | 1
+        left = sorted(subscribers, key=lambda n: places[n] * salt % SPACE)[:3]
+        for node in subscribers:
+            assert set(nodes[node].members(topic)) == {*left} - {node}
+
+
+def test_beats_name_a_tree_once_in_four_while_nothing_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    simulation = begun()
+    nodes = run_to(simulation, FORMED_MS + 20_000)
+    named: Counter[tuple[NodeId, NodeId, str]] = Counter()
+    send = SimNode.send
+
+    def counted(self: SimNode, to: NodeId, message: Message) -> None:
+        if isinstance(message, Beat):
+            named.update((self.me, to, branching.topic) for branching in message.branches)
+        send(self, to, message)
+
+    monkeypatch.setattr(SimNode, "send", counted)
+    nodes = run_to(simulation, FORMED_MS + 20_000 + 4 * nodes[NodeId(0)].params.beat_ms)
+    edges = {
+        (node, child, topic)
+        for node, magnet in nodes.items()
+        for topic, branch in magnet.trees.branches.items()
+        for child in branch.children
+    }
+    assert edges
+    assert named == dict.fromkeys(edges, 1)
 
 
 def test_a_rejoin_moves_a_node_on_the_skewed_ring_only_and_not_too_often() -> None:
