@@ -1,8 +1,7 @@
-"""Finding fingers: random walks for the skewed ring (OSCAR), lookups for the control ring."""
+"""Fingers on the skewed ring, by the medians of random walks (OSCAR, Sec. 2.2)."""
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from random import Random
@@ -16,12 +15,12 @@ from orbweaver.core.seeds import below, pick, sample
 from orbweaver.core.topics import Interest
 from orbweaver.gossip.newscast import Newscast
 from orbweaver.gossip.oscar import Medians, draw_finger, halves
-from orbweaver.overlays.magnet.messages import Find, Found, RingDescriptor, Walk, Walked
+from orbweaver.overlays.magnet.messages import RingDescriptor, Walk, Walked
 from orbweaver.overlays.magnet.params import MagnetParams
 from orbweaver.overlays.magnet.table import Table
 
 HOPS_MAX = 64
-"""Most steps of a walk or a lookup that a node takes part in."""
+"""Most steps of a walk that a node takes part in."""
 AGAIN_MS = 10_000
 """Milliseconds after which a node looks anew for all fingers if half of them have moved."""
 NOWHERE = -1
@@ -75,8 +74,8 @@ def places_of_all(context: Context) -> AllPlaces:
 
 
 class Fingers:
-    """The fingers of one node. `likeness` compares an interest with the node's own, where fingers
-    are biased."""
+    """The fingers of one node on the skewed ring. `likeness` compares an interest with the node's
+    own, where fingers are biased."""
 
     def __init__(
         self,
@@ -105,12 +104,6 @@ class Fingers:
         self._places: dict[NodeId, int] = {}
         """Where the nodes of the partitions stood."""
         self._began_ms = 0
-        self._draws: list[float] = []
-        """For each finger on the control ring a number that gives its length. Drawn once."""
-        self._finding: dict[int, None] = {}
-        """Places that are being looked up."""
-        self._find_due_ms = 0
-        self._turn = 0
 
     def moved(self, place: int) -> None:
         """This node stands at a place: the fingers that it has are no fingers there, and are drawn
@@ -128,18 +121,13 @@ class Fingers:
         """Whether the fingers on the skewed ring have been drawn from where this node stands."""
         return self._due_ms > 0 and self._medians is None
 
-    @property
-    def looked_up(self) -> bool:
-        """Whether this node has looked for its fingers on the control ring."""
-        return self._find_due_ms > 0
-
     def step(self, settled: bool) -> None:
-        """Look for fingers where any are missing, and once a period for another one. On the skewed
-        ring, only when the nodes have `settled`."""
+        """Look for fingers where any are missing, and once a period for another one, when the nodes
+        have `settled`."""
         now = self._context.outbox.now()
         if not settled:
-            pass
-        elif self._medians is not None:
+            return
+        if self._medians is not None:
             if now >= self._until_ms:
                 self._close(now)
         elif self._table.skewed.nodes:
@@ -150,9 +138,6 @@ class Fingers:
             elif len(fingers) < size:
                 self._asked = {}  # a node that has not answered by now does not
                 self._draw()
-        self._find(now)
-
-    # -- the skewed ring
 
     def _begin(self, now: int) -> None:
         """Look at how the nodes are spread, and give up the fingers that have moved, or one."""
@@ -274,63 +259,3 @@ class Fingers:
         self._places = {about.node: about.place for found in partitions for about in found}
         if not partitions:
             self._due_ms = min(self._due_ms, self._context.outbox.now() + 5 * self._params.cycle_ms)
-
-    # -- the control ring
-
-    def _find(self, now: int) -> None:
-        """Look up the fingers that are missing: of a node that has all, one each period."""
-        fingers, count = self._table.control_fingers, self._params.control_fingers
-        ring = self._table.control
-        if now < self._find_due_ms or not self._table.is_quiet(skewed=False):
-            return
-        while len(self._draws) < count:
-            self._draws.append(self._context.rng.random())
-        full = len(fingers) >= min(count, len(self._table.peers))
-        self._find_due_ms = now + (self._params.finger_ms if full else self._params.cycle_ms)
-        if self._turn > 3 * count and not full:
-            self._find_due_ms = now + 10 * self._params.cycle_ms  # fewer nodes than fingers
-        for _ in range(min(count, max(1, count - len(fingers)))):
-            place = (ring.here + self._length(self._turn % count)) % SPACE
-            self._turn += 1
-            self._finding[place] = None
-            if len(self._finding) > 2 * count:
-                del self._finding[next(iter(self._finding))]
-            self.on_find(self._context.me, Find(self._context.me, place, 0))
-
-    def _length(self, turn: int) -> int:
-        """Return the length of a finger, harmonic in the number of nodes, as in Symphony."""
-        size = math.log(max(2.0, self.nodes()))
-        return int(math.exp(size * (self._draws[turn] - 1.0)) * (SPACE - 1))
-
-    def nodes(self) -> float:
-        """Estimate the number of nodes from those next to this one on the control ring."""
-        ring = self._table.control
-        around = ring.nodes
-        if not around:
-            return 1.0
-        here, places = ring.here, ring.places
-        ahead = max(((places[n] - here) % SPACE for n in ring.successors), default=0)
-        behind = max(((here - places[n]) % SPACE for n in ring.predecessors), default=0)
-        if len(self._table.peers) <= len(around):
-            return len(around) + 1.0
-        return max(len(around) + 1.0, len(around) * SPACE / max(1, ahead + behind))
-
-    def on_find(self, sender: NodeId, message: Find) -> None:
-        hop = self._table.control.router.next_hop(message.place)
-        if hop is not None and message.hops < HOPS_MAX:
-            onward = Find(message.origin, message.place, message.hops + 1)
-            self._context.outbox.send(hop, onward)
-        elif message.origin != self._context.me:
-            found = Found(message.place, self._table.descriptor())
-            self._context.outbox.send(message.origin, found)
-
-    def on_found(self, sender: NodeId, message: Found) -> None:
-        if message.about.node != sender:
-            return
-        fingers, count = self._table.control_fingers, self._params.control_fingers
-        if message.place not in self._finding:
-            return
-        del self._finding[message.place]
-        while len(fingers) >= count and sender not in fingers:
-            del fingers[next(iter(fingers))]
-        self._table.add_control_finger(message.about, message.place)

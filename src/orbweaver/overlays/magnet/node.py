@@ -17,6 +17,7 @@ from orbweaver.gossip.newscast import Newscast
 from orbweaver.gossip.rates import SeenRates, make_rates
 from orbweaver.gossip.relays import Relays
 from orbweaver.gossip.similarity import overlap, weighted
+from orbweaver.overlays.magnet.control import ControlFingers
 from orbweaver.overlays.magnet.events import Events
 from orbweaver.overlays.magnet.fingers import Fingers
 from orbweaver.overlays.magnet.identifier import (
@@ -84,6 +85,7 @@ class Magnet(Overlay):
         self.newscast = Newscast(context, self, params.view_size)
         self.table = Table(context, params, self, self.place, self.newscast, self.on_link)
         self.fingers = Fingers(context, params, self.table, self.newscast, self.likeness)
+        self.control_fingers = ControlFingers(context, params, self.table)
         control = self.table.control.router.next_hop
         self.relays = Relays(context, control, params.relay_ms)
         self.membership = Membership(context, params, self.relays)
@@ -163,6 +165,7 @@ class Magnet(Overlay):
         self.membership.step()
         self.acquire_identifier()
         self.fingers.step(self.settled)
+        self.control_fingers.step()
         self.trees.step(self.settled and self.fingers.drawn and self.are_rings_quiet())
         self.publish_again()
         if isinstance(self.rates, SeenRates):
@@ -235,7 +238,8 @@ class Magnet(Overlay):
     def take_part(self) -> None:
         """Join the control trees once the control ring has closed around this node: before,
         requests would end anywhere."""
-        if not self.sampling and self.table.is_quiet(skewed=False) and self.fingers.looked_up:
+        closed = self.table.is_quiet(skewed=False) and self.control_fingers.looked_up
+        if closed and not self.sampling:
             self.sampling = True
             self.turns.begin(self.context.outbox.now(), self.context.rng)
             self.membership.subscribe(list(self.interest.subscribed), self.sample())
@@ -295,16 +299,14 @@ class Magnet(Overlay):
         when most nodes have their place, need not wait."""
         if not self.sampling:
             return False
-        return (
-            now >= self.turns.mine_ms(self.fingers.nodes()) or self.membership.share_placed() > 0.5
-        )
+        mine_ms = self.turns.mine_ms(self.control_fingers.nodes())
+        return now >= mine_ms or self.membership.share_placed() > 0.5
 
     def are_turns_over(self, now: int) -> bool:
         """Return whether all nodes that started with this one have had their turn, or whether
         nearly all nodes have their place."""
-        return (
-            now >= self.turns.last_ms(self.fingers.nodes()) or self.membership.share_placed() > 0.9
-        )
+        last_ms = self.turns.last_ms(self.control_fingers.nodes())
+        return now >= last_ms or self.membership.share_placed() > 0.9
 
     def on_acquire(self, sender: NodeId, message: Acquire) -> None:
         """Give the sender the place halfway to this node's successor (line 3)."""
@@ -427,8 +429,8 @@ Magnet.ON = {
     Told: Magnet.on_told,
     Walk: lambda node, sender, message: node.fingers.on_walk(sender, message),
     Walked: lambda node, sender, message: node.fingers.on_walked(sender, message),
-    Find: lambda node, sender, message: node.fingers.on_find(sender, message),
-    Found: lambda node, sender, message: node.fingers.on_found(sender, message),
+    Find: lambda node, sender, message: node.control_fingers.on_find(sender, message),
+    Found: lambda node, sender, message: node.control_fingers.on_found(sender, message),
     Relay: Magnet.on_relay,
     Unrelay: lambda node, sender, message: node.relays.on_unrelay(sender, message),
     Report: lambda node, sender, message: node.membership.on_report(sender, message),
