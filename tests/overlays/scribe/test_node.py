@@ -146,7 +146,7 @@ def test_a_new_root_takes_over_and_nothing_published_later_is_lost() -> None:
             root = next(
                 me
                 for me, node in nodes_of(made).items()
-                if topic in node.relays.branches and node.is_root(topic)
+                if topic in node.relays.branches and node.multicast.is_root(topic)
             )
             roots[topic] = root
         for root in dict.fromkeys(roots.values()):
@@ -253,7 +253,7 @@ def test_a_neighbour_that_falls_silent_is_probed_and_lost() -> None:
 def test_a_link_that_the_other_end_does_not_have_ends() -> None:
     node, outbox = linked()
     node.pastry.drop(PEER)
-    node.choose()
+    node.neighbors.choose()
     assert PEER not in node.links()
     assert [m.chosen for _, m in sent(outbox, PastryAlive)] == [False]
     node.receive(LIAR, PastryAlive(chosen=True))
@@ -338,10 +338,10 @@ def test_a_flood_of_joins_leaves_nothing_behind() -> None:
     node, outbox = linked()
     for n in range(10, 5000):
         node.receive(LIAR, PastryJoin(NodeId(n), 1))
-    assert len(node._probing) <= 1024
+    assert len(node.neighbors._probing) <= 1024
     run_for(node, outbox, 2000)
-    assert len(node._probing) <= 1024
-    assert len(node._failed) <= 256
+    assert len(node.neighbors._probing) <= 1024
+    assert len(node.neighbors._failed) <= 256
     assert set(node.links()) <= {PEER, LIAR}
 
 

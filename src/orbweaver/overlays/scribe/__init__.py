@@ -10,9 +10,11 @@ every node on the way becomes a forwarder and adds the one before to its childre
 node that is a forwarder already. Trees are soft state. Forwarders need not subscribe, so Scribe is
 not noiseless.
 
-`node.Scribe` is the whole protocol, `pastry.PastryState` the leaf set and the routing table,
-`gossip.relays` the trees, `events.ScribeEvents` what was published. docs/overlays/scribe.md maps
-every section to its function and tells where we deviate.
+`node.Scribe` owns the parts: `pastry.PastryState` is the leaf set and the routing table,
+`arrival.Arrival` joins, `links.PastryLinks` keeps the links and repairs the state,
+`gossip.relays` has the trees, `multicast.Dissemination` sends events along them, and
+`events.ScribeEvents` remembers what was published. docs/overlays/scribe.md maps every section to
+its function and tells where we deviate.
 """
 
 from orbweaver.overlays.scribe.node import Scribe
