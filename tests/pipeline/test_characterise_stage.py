@@ -221,7 +221,7 @@ def test_the_command_makes_a_page(spark: SparkSession, tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("no.csv", None, "no such file"),
-        ("bad.csv", b"user,item\n1,2\n", "no column 'node'"),
+        ("bad.csv", b"user,item,at\n1,2,3\n", "no column 'node'"),
         ("bad.csv", b"\xff\xfe\x00", "is not UTF-8 text"),
         ("bad.csv.gz", b"not packed", "cannot be read"),
         ("bad.parquet", b"PAR?", "cannot be read"),

@@ -132,16 +132,25 @@ def test_parquet_folder_with_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["node,subject\na,b\n", "subject,node\nb,a\n", "topic,user\nb,a\n", "user_id,group\na,b\n"],
+)
+def test_two_columns_leave_no_choice_whatever_they_are_called(tmp_path: Path, text: str) -> None:
+    (tmp_path / "mine.csv").write_text(text, encoding="utf-8")
+    found = load_subscriptions(tmp_path / "mine.csv", Reading(header="yes"))
+    assert (found.labels, found.of_node) == (("a",), (("b",),))
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "is empty; it should start with the line 'node,topic'"),
         ("node,topic\n", "has no rows"),
         (
-            "node,subject\na,b\n",
-            "line 1: no column 'topic'; line 1 has 'node', 'subject': pass --columns with the "
-            "names of node and topic, as in --columns node,subject",
+            "node,subject,at\na,b,1\n",
+            "line 1: no column 'topic'; line 1 has 'node', 'subject', 'at': pass --columns with "
+            "the names of node and topic",
         ),
-        ("user_id,group\n1,b\n", "no column 'node'; line 1 has 'user_id', 'group': pass --columns"),
         ("a,b,c\nd,e,f\n", "there is no header, and line 1 has 'a', 'b', 'c': not two cells; pass"),
         ("alone\nagain\n", "there is no header, and line 1 has 'alone': not two cells; pass"),
         ('node,topic\n"a,b\n', "line 2: a quote that is not closed: '\"a,b'"),
@@ -202,7 +211,7 @@ def test_an_empty_folder_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"node": ["a"], "subject": ["b"]}, "no column 'topic'"),
+        ({"node": ["a"], "subject": ["b"], "at": ["c"]}, "no column 'topic'"),
         ({"node": ["a", None], "topic": ["b", "c"]}, "row 2: 'node' is empty"),
         ({"node": ["a", "b"], "topic": ["b", "c/"]}, "2: topic 'c/' has an empty level"),
         ({"node": ["a", ""], "topic": ["b", "c"]}, "row 2"),

@@ -158,11 +158,14 @@ def find_places(
             f"numbers of {meant}, as in --columns 1,2"
         )
     names = [cell.lower() for cell in first]
+    if not asked and len(wanted) == len(first) == PAIR:
+        # Two columns leave no choice, whatever they are called: as without a header, the first
+        # one is the first that is wanted, unless one of them is named otherwise.
+        swapped = names[0] == wanted[1] or names[1] == wanted[0]
+        return (1, 0) if swapped else (0, 1)
     for name in asked or wanted:
         if name.lower() not in names:
             fix = f"pass --columns with the names of {meant}"
-            if len(first) == PAIR and not asked:
-                fix += f", as in --columns {','.join(first)}"
             if len(wanted) != PAIR:
                 fix = f"the header should be '{','.join(wanted)}'"
             raise UsageError(f"{path}, line 1: no column '{name}'; {there}: {fix}")
