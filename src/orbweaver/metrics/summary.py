@@ -92,9 +92,9 @@ MEANING = {
     "control_bytes_per_node_second": "bytes of all messages that carry no event, for each node "
     "and second",
     "upkeep_bytes_per_node_second": "bytes of messages that build links, keep them and look for "
-    "peers, for each node and second from the first snapshot on",
+    "peers, for each node and second from the last snapshot on",
     "event_bytes_per_publication": "bytes of messages that carry, announce or repair events, for "
-    "each event published, from the first snapshot on",
+    "each event published from the last snapshot on",
 } | {f"{purpose}_messages": f"messages sent for {purpose}" for purpose in PURPOSES}
 """Every key of the summary and its meaning; the documentation is printed from this table."""
 
@@ -202,8 +202,8 @@ def summarise(
         ),
     }
     metrics |= {
-        "upkeep_bytes_per_node_second": traffic.upkeep_bytes(records, first_ms, last_ms),
-        "event_bytes_per_publication": traffic.event_bytes(records, first_ms, last_ms),
+        "upkeep_bytes_per_node_second": traffic.upkeep_bytes(records, overlay.time_ms, last_ms),
+        "event_bytes_per_publication": traffic.event_bytes(records, overlay.time_ms, last_ms),
     }
     counts = traffic.sent(records)
     sizes = traffic.sent_bytes(records)

@@ -43,7 +43,7 @@ PUBLISH_CHURN_MS = 60_000
 YOUNG_MS = 10_000
 """Time in ms after a join during which a node is not yet owed events (Vitis IV-F)."""
 ROUNDS = 3
-"""Events on each topic."""
+"""Events on each topic. Traffic is measured in the last round, when trees have formed."""
 
 CANDIDATES = tuple(name for name in OVERLAYS if name != Static.name)
 """All overlays but the one that keeps links made elsewhere."""
@@ -113,6 +113,7 @@ def scenario(
             churn = replace(churn, file=str(named))
     topics = len(samples.draw(size, seed, altered).topics)
     lasting_ms = PUBLISH_MS if churn.model == "none" else PUBLISH_CHURN_MS
+    every_ms = max(1, lasting_ms // (ROUNDS * topics))
     return Scenario(
         overlay=overlay,
         name=f"{overlay}, {size} nodes{', ' if altered else ''}{altered}",
@@ -121,8 +122,12 @@ def scenario(
         churn=churn,
         publish=PublishSpec(
             per_topic=ROUNDS,
-            every_ms=max(1, lasting_ms // (ROUNDS * topics)),
+            every_ms=every_ms,
             payload_bytes=question.payload_bytes,
         ),
-        run=RunSpec(warmup_ms=WARMUP_MS, young_ms=0 if churn.model == "none" else YOUNG_MS),
+        run=RunSpec(
+            warmup_ms=WARMUP_MS,
+            snapshots_ms=(WARMUP_MS + (ROUNDS - 1) * topics * every_ms,),
+            young_ms=0 if churn.model == "none" else YOUNG_MS,
+        ),
     )
