@@ -11,7 +11,7 @@ import typer
 from msgspec.structs import replace
 
 from orbweaver.cli.compare_data import SAMPLE_NODES, take_sample
-from orbweaver.cli.compare_runs import run_kept
+from orbweaver.cli.kept_runs import run_kept
 from orbweaver.cli.options import (
     SEEDS,
     Columns,

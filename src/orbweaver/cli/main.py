@@ -19,7 +19,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "keys.app",
     ),
     "The lab: simulate and compare": (
-        "overlays", "simulate", "compare", "design", "reproduce",
+        "advise", "overlays", "simulate", "compare", "design", "reproduce",
     ),
     "The lab: traces and sweeps": (
         "ingest", "sample", "synthesise", "characterise", "sweep", "sweep.replay", "measure",
@@ -41,7 +41,7 @@ def make_app(only: str | None = None) -> typer.Typer:
         help="Publish/subscribe without a broker: nodes link to nodes with the same interests.\n\n"
         "Try it on this machine: `orbweaver swarm 10`. By hand: run `orbweaver node`, "
         "`orbweaver sub news` and `orbweaver pub news hello`, each in its own terminal. "
-        "In the lab, begin with `orbweaver compare`.",
+        "In the lab, begin with `orbweaver advise`.",
     )
     app.callback()(options)
     found = {}

@@ -1,4 +1,4 @@
-"""Runs the jobs of `orbweaver compare`, keeps each result at once and shows a bar."""
+"""Runs jobs of `orbweaver compare` and `advise`, keeps each result at once and shows a bar."""
 
 from __future__ import annotations
 

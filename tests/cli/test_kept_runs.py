@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from orbweaver.cli import compare_data
 from orbweaver.cli.compare import compare
 from orbweaver.cli.compare_data import take_sample
-from orbweaver.cli.compare_runs import remaining_s, run_kept, told
+from orbweaver.cli.kept_runs import remaining_s, run_kept, told
 from orbweaver.study.results import Stored, append_results, read_results
 from orbweaver.study.run import Job, Result, run_scenario
 from orbweaver.workload.scenario import (
