@@ -14,6 +14,7 @@ from orbweaver.cli.overlays import as_plain
 from orbweaver.metrics.summary import MEANING
 from orbweaver.overlays.catalog import OVERLAYS
 from orbweaver.records.schema import TABLES
+from orbweaver.report.charts import svg
 from orbweaver.report.comparison import woven
 from orbweaver.workload import scenario
 from orbweaver.workload.popularity import CORRELATED, GROUPED, LAWS
@@ -125,4 +126,4 @@ if __name__ == "__main__":
     (DOCS / "network.md").write_text(network(), encoding="utf-8")
     (DOCS / "reference.md").write_text(reference(), encoding="utf-8")
     picture, _ = woven()
-    (DOCS / "img" / "web.svg").write_text(picture, encoding="utf-8")
+    (DOCS / "img" / "web.svg").write_text(svg(picture), encoding="utf-8")

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ["numpy", "numba", "pyspark", "pandas", "matplotlib", "pyarrow"]
+HEAVY = ["numpy", "numba", "pyspark", "pandas", "altair", "vl_convert", "pyarrow"]
 NOT_IN_A_NODE = [*HEAVY, "textual", "cryptography", "orbweaver.sim", "orbweaver.workload", "pytest"]
 NOT_IN_A_NODE += ["orbweaver.overlays.vitis", "orbweaver.overlays.magnet"]
 """The node of the test runs another overlay."""

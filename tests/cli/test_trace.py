@@ -81,7 +81,7 @@ def test_copies_are_recorded_only_on_demand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--node", "3"], "--node needs --event"),
+        (["--node", "3"], "--node and --out need --event"),
         (["--event", "x"], "no event 'x'"),
         (["--node", "zoe"], "'zoe' is no node; it should be a number"),
         (["--node", "77"], "node 77 is not in these records"),

@@ -7,15 +7,22 @@ from pathlib import Path
 
 import numpy as np
 
+from orbweaver.core.ids import NodeId
+from orbweaver.core.messages import Event
+from orbweaver.gossip.plumtree.messages import Push
+from orbweaver.metrics.missed import Stops
 from orbweaver.metrics.summary import MEANING
+from orbweaver.metrics.trace import follow
 from orbweaver.overlays.catalog import OVERLAYS
 from orbweaver.pipeline.characterise import page as characterise
 from orbweaver.pipeline.characterise.locality import Locality
 from orbweaver.pipeline.characterise.popularity import Distribution, describe
 from orbweaver.pipeline.characterise.tdi import Tdi
 from orbweaver.pipeline.characterise.workload import Character
+from orbweaver.records.recorder import Recorder, event_name
 from orbweaver.report import comparison
 from orbweaver.report.ledger import write_study
+from orbweaver.report.trace_page import write_trace
 from orbweaver.study.claims import gather
 from orbweaver.study.judge import judge
 from orbweaver.study.paper import Paper
@@ -107,6 +114,29 @@ def workload(path: Path, popularity: Distribution, sizes: Distribution, tdi: Tdi
     characterise.write_page(path, "youtube", "orbweaver characterise data", found)
 
 
+def event(path: Path) -> None:
+    """Some nodes of an event get it one from another, others miss it."""
+    recorder, told = Recorder(copies=True), Event("a/topic", NodeId(0), 0, 0)
+    for node in range(40):
+        recorder.node(0, NodeId(node), "join")
+        recorder.interest(0, NodeId(node), told.topic, "subscribe")
+    recorder.published(1000, told)
+    for node in range(1, 30):
+        sender, time, push = NodeId(node // 3), 1000 + 40 * node, Push(told, 1, 0)
+        recorder.copy(time, sender, NodeId(node), push, "sent")
+        if node % 7 == 6:
+            recorder.copy(time, sender, NodeId(node), push, "lost", "loss")
+        else:
+            recorder.carried(time + 35, NodeId(node), push, True)
+            recorder.copy(time + 35, NodeId(node), sender, push, "received")
+            recorder.delivered(time + 35, NodeId(node), told, 1)
+    records = recorder.finish(10_000)
+    trace = follow(records, event_name(told))
+    stops = Stops(records, trace)
+    whys = [stops.why(node) for node in trace.missed()]
+    write_trace(path, trace, whys, lambda node: f"{node:016x}", "orbweaver trace records")
+
+
 def narrow(low: int, high: int) -> Distribution:
     return describe({x: 40 + x for x in range(low, high)})
 
@@ -124,4 +154,5 @@ PAGES: dict[str, Callable[[Path], None]] = {
     "characterise, narrow": lambda path: workload(
         path, narrow(60, 141), narrow(8, 13), Tdi(20, 34.9, "minhash", 4000, 0.45),
     ),
+    "trace": event,
 }  # fmt: skip

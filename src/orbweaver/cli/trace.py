@@ -10,14 +10,16 @@ import msgspec
 import typer
 
 from orbweaver.cli.options import Json
-from orbweaver.cli.terminal import out, print_json, table
+from orbweaver.cli.terminal import out, print_json, table, this_command
 from orbweaver.core.errors import UsageError
 from orbweaver.metrics.missed import Stops
 from orbweaver.metrics.trace import EventTrace, follow, missed_of_events
 from orbweaver.records import Records
+from orbweaver.records.files import check_file
 from orbweaver.records.gather import gather
 from orbweaver.records.node_files import has_files
 from orbweaver.records.writers import has_records, read_about, read_records
+from orbweaver.report.charts import check_can_draw
 from orbweaver.report.trace import HOP_COLUMNS, hop_rows, lead, tell
 
 EVENTS_SHOWN = 20
@@ -44,6 +46,9 @@ def trace(
     node: Annotated[
         str | None, typer.Option(help="Tell the way to this node, or why there was none.")
     ] = None,
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="Write an HTML page with a picture here.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Follow an event from node to node, and tell why a node did not get it.
@@ -60,11 +65,14 @@ def trace(
 
         orbweaver trace records --event 17-0-2-t5 --node 3
     """
+    if out_file is not None:
+        check_file(out_file)
+        check_can_draw()
     records, about = _read(folder)
     live = "start_ms" in about
     if event is None:
-        if node is not None:
-            raise UsageError("--node needs --event, the name of an event")
+        if node is not None or out_file is not None:
+            raise UsageError("--node and --out need --event, the name of an event")
         _list_events(records, json)
         return
     found = follow(records, event)
@@ -73,12 +81,17 @@ def trace(
     asked = found.missed() if chosen is None else [chosen]
     whys = [stops.why(one) for one in asked]
     hops = found.hops if chosen is None else _of_node(found, chosen)
-    if json:
-        print_json(msgspec.to_builtins({"trace": found, "why": whys}, str_keys=True))
-        return
 
     def name(number: int) -> str:
         return f"{number:016x}" if live else str(number)
+
+    if out_file is not None:
+        from orbweaver.report.trace_page import write_trace
+
+        write_trace(out_file, found, whys, name, this_command())
+    if json:
+        print_json(msgspec.to_builtins({"trace": found, "why": whys}, str_keys=True))
+        return
 
     out.print(lead(found, name), soft_wrap=True)
     grid = table(event, *HOP_COLUMNS)
@@ -92,6 +105,8 @@ def trace(
         out.print(tell(stop, found, name), soft_wrap=True)
     if len(whys) > MISSED_SHOWN:
         out.print(f"and {len(whys) - MISSED_SHOWN:,} more nodes; --json has all of them")
+    if out_file is not None:
+        out.print(f"The page with a picture: {out_file}", soft_wrap=True)
 
 
 def _read(folder: Path) -> tuple[Records, Mapping[str, Any]]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from orbweaver import __version__
 from orbweaver.metrics.averages import interval95, mean
-from orbweaver.report import plots
+from orbweaver.report import charts, webs
 from orbweaver.report.oracle import told_oracle
 from orbweaver.report.page import Page
 from orbweaver.study.run import Result, run_scenario
@@ -68,6 +67,7 @@ def write_page(
         f"{workload}; means over {seeds} seed{'s' if seeds > 1 else ''}.",
     )
     page.plots([_trade_off(calm, churned)])
+    page.plots([_panels(calm, churned)])
     for line in findings(calm, churned):
         page.text(line)
     for line in settings(calm):
@@ -90,12 +90,13 @@ def write_page(
         "subscriptions; where all nodes have equally many, there is no correlation. Busiest 1 % is "
         "the share of all messages that these nodes carry."
     )
-    page.plots(_comparison_plots(calm))
+    degrees = {overlay: results[0].degree_histogram for overlay, results in calm.items()}
+    caption = "Links of a node: share of nodes, first seed"
+    page.plots([(charts.histograms(degrees, "links of a node"), caption)])
     if churned:
         page.heading("With churn: nodes come and go")
         _add_table(page, churned, COLUMNS)
         _add_table(page, churned, FAIRNESS)
-        page.plots(_churn_plots(calm, churned))
     page.plots([woven()])
     page.heading("How to make this page again")
     page.command(command)
@@ -160,7 +161,7 @@ def _spreads(runs: ByOverlay, metric: str) -> dict[str, float]:
     return {o: interval95(v) if len(v) > 1 else 0.0 for o, v in found.items() if v}
 
 
-def _trade_off(calm: ByOverlay, churned: ByOverlay | None) -> tuple[str, str]:
+def _trade_off(calm: ByOverlay, churned: ByOverlay | None) -> tuple[charts.Picture | None, str]:
     """Plot what an overlay costs: links, traffic on topics of no interest, and delay."""
 
     def points(runs: ByOverlay) -> dict[str, tuple[float, float, float]]:
@@ -170,70 +171,49 @@ def _trade_off(calm: ByOverlay, churned: ByOverlay | None) -> tuple[str, str]:
         there = (o for o in runs if o in degree and o in overhead and o in delay)
         return {o: (degree[o], 100 * overhead[o], delay[o]) for o in there}
 
-    picture = plots.trade_off(
-        points(calm), "links of a node", "traffic of no interest, %", "hops to a subscriber",
-        points(churned) if churned else None,
-    )  # fmt: skip
-    caption = "The trade-off: links, uninteresting traffic and delay. Low and left is better"
+    hits, after = _means(calm, "hit_ratio"), points(churned or {})
+    discs = [
+        charts.Disc(name, *numbers, hits.get(name) == 1, after.get(name))
+        for name, numbers in points(calm).items()
+    ]
+    picture = charts.trade_off(
+        discs, "links of a node", "traffic of no interest, %", "hops to a subscriber"
+    )
+    caption = (
+        "The trade-off: links, traffic of no interest and, as the area, hops to a subscriber. Low "
+        "and left is better. Grey overlays lose events"
+    )
     return picture, caption + ("; rings show runs with churn" if churned else "")
 
 
-def _churn_plots(calm: ByOverlay, churned: ByOverlay) -> list[tuple[str, str]]:
-    def both(metric: str, label: str) -> str:
-        before = {o: v for o, v in _means(calm, metric).items() if o in _means(churned, metric)}
-        after = {o: _means(churned, metric)[o] for o in before}
-        spread = {o: _spreads(churned, metric)[o] for o in before}
-        return plots.bars(after, label, spread, before, "without churn")
-
-    return [
-        (both("hit_ratio", "hit ratio"), "Share of expected deliveries that happened"),
-        (both("delay_hops_mean", "hops"), "Delay in hops"),
-        (both("traffic_overhead", "share of traffic"), "Traffic of no interest"),
-        (both("control_messages_per_join", "messages"), "Messages that build links, for each "
-         "node that comes or goes"),
-    ]  # fmt: skip
-
-
-def _comparison_plots(by_overlay: ByOverlay) -> list[tuple[str, str]]:
-    means, spreads = partial(_means, by_overlay), partial(_spreads, by_overlay)
-    first = {overlay: results[0].degree_histogram for overlay, results in by_overlay.items()}
-    return [
-        (
-            plots.bars(means("degree_mean"), "links of a node", spreads("degree_mean"),
-                       means("degree_max"), "largest"),
-            "Degree: mean with 95 % interval over seeds, and the largest",
-        ),
-        (plots.histograms(first, "links of a node"), "Degree: share of nodes, first seed"),
-        (
-            plots.bars(means("components"), "components over all topics", spreads("components"),
-                       means("topics"), "number of topics"),
-            "Topic connectivity: at best there are as many components as topics",
-        ),
-        (
-            plots.bars(means("hit_ratio"), "hit ratio", spreads("hit_ratio")),
-            "Share of expected deliveries that happened",
-        ),
-        (
-            plots.bars(means("delay_hops_mean"), "hops", spreads("delay_hops_mean"),
-                       means("delay_hops_max"), "largest"),
-            "Delay of delivered events in hops",
-        ),
-        (
-            plots.bars(means("relays_per_event"), "nodes", spreads("relays_per_event")),
-            "Uninterested nodes that an event reaches, mean over events",
-        ),
-        (
-            plots.bars(means("load_share_top1"), "share of messages", spreads("load_share_top1")),
-            "Share of all messages that the busiest 1 % of nodes carry",
-        ),
-        (
-            plots.bars(means("control_bytes_per_node_second"), "bytes per node and second"),
-            "Control traffic: heartbeats, links, announcements",
-        ),
-    ]  # fmt: skip
+PANELS = {
+    "degree_mean": "links of a node, mean",
+    "degree_max": "links of a node, largest",
+    "hit_ratio": "hit ratio",
+    "delay_hops_mean": "hops, mean",
+    "delay_hops_max": "hops, largest",
+    "duplicates": "duplicates per delivery",
+    "traffic_overhead": "traffic of no interest",
+    "relays_per_event": "relays per event",
+    "load_share_top1": "load of the busiest 1 %",
+    "partitioned_topics": "partitioned topics",
+    "control_bytes_per_node_second": "control bytes/s",
+    "control_messages_per_join": "messages per join",
+}
+"""Metric -> title of its small picture."""
 
 
-def woven() -> tuple[str, str]:
+def _panels(calm: ByOverlay, churned: ByOverlay | None) -> tuple[charts.Picture | None, str]:
+    measured = [
+        charts.Panel(title, _means(calm, m), _spreads(calm, m), _means(churned or {}, m))
+        for m, title in PANELS.items()
+    ]
+    caption = "Each number, all overlays on one scale. Bars are 95 % intervals over the seeds"
+    caption += "; rings show runs with churn" if churned else ""
+    return charts.panels(measured, list(calm)), caption
+
+
+def woven() -> tuple[charts.Picture, str]:
     """Draw a small overlay, simulated for the page."""
     scenario = Scenario(
         overlay="spidercast",
@@ -242,9 +222,11 @@ def woven() -> tuple[str, str]:
         run=RunSpec(warmup_ms=15_000, drain_ms=0, measure_bytes=False),
     )
     overlay = run_scenario(scenario, 1).looks[-1]
-    topic = sorted(overlay.on_topic().items(), key=lambda item: -len(item[1]))[2][0]
+    on_topic = sorted(overlay.on_topic().values(), key=lambda nodes: -len(nodes))[2]
+    topics = [len(overlay.interests[node]) for node in range(90)]
+    names = [str(node) for node in range(90)]
     return (
-        plots.web(overlay, topic),
+        webs.web(on_topic, overlay.edges(), topics, names),
         "A small overlay: 90 nodes, 20 topics, 4 subscriptions for each node. In colour: the nodes "
         "of one topic and the links between them, over which its events travel",
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from orbweaver import __version__
 from orbweaver.core.messages import PURPOSES
 from orbweaver.metrics.averages import interval95, mean
-from orbweaver.report import plots
+from orbweaver.report import charts
 from orbweaver.report.oracle import told_oracle
 from orbweaver.report.page import Page
 from orbweaver.study.claims import count_runs
@@ -60,21 +60,22 @@ def ledger_rows(ledger: Ledger) -> tuple[list[str], list[list[str]]]:
     return columns, rows
 
 
-def figures(judged: Judged) -> dict[Figure, str]:
+def figures(judged: Judged) -> dict[Figure, charts.Picture]:
     """Return a picture of each figure that has all its series."""
     series = judged.series
     drawn = ((figure, figure.labels(series)) for figure in judged.paper.figures)
-    return {figure: draw(figure, labels, series) for figure, labels in drawn if labels}
+    pictures = {figure: draw(figure, labels, series) for figure, labels in drawn if labels}
+    return {figure: picture for figure, picture in pictures.items() if picture is not None}
 
 
-def draw(figure: Figure, labels: Sequence[str], series: BySeries) -> str:
+def draw(figure: Figure, labels: Sequence[str], series: BySeries) -> charts.Picture | None:
     chosen = [series[label] for label in labels]
     if figure.metric in HISTOGRAMS:
         counts = {one.label: getattr(one.each()[0], figure.metric) for one in chosen}
-        return plots.histograms(counts, figure.x_label)
+        return charts.histograms(counts, figure.x_label)
     if figure.over_time:
         curves = {one.label: _with_interval(one.over_time(figure.metric)) for one in chosen}
-        return plots.against_paper(curves, figure.paper, figure.y_label, figure.x_label)
+        return charts.curves(curves, figure.x_label, figure.y_label, figure.paper)
     ours = {
         one.label: {
             x: (middle, half)
@@ -89,7 +90,7 @@ def draw(figure: Figure, labels: Sequence[str], series: BySeries) -> str:
         for label, points in figure.paper.items()
         if label in labels
     }
-    return plots.against_paper(ours, paper, figure.y_label, figure.x_label)
+    return charts.curves(ours, figure.x_label, figure.y_label, paper)
 
 
 def _with_interval(curve: Mapping[float, Sequence[float]]) -> dict[float, tuple[float, float]]:
@@ -150,10 +151,10 @@ def write_study(
         page.heading(f"{ledger.title}: its figures")
         page.plots((picture, figure.caption) for figure, picture in figures(judged).items())
     if not papers:
-        page.plots(_overview(series))
+        page.plots([_overview(series)])
     if topics:
         page.heading("Topics")
-        picture = plots.scatter(topics, "nodes of the topic", "diameter, hops")
+        picture = charts.scatter(topics, "nodes of the topic", "diameter, hops")
         page.plots([(picture, "Each topic's diameter over its number of nodes")])
     if oracle := told_oracle(result for one in series.values() for result in one.each()):
         page.text(oracle)
@@ -199,23 +200,26 @@ def _lead(papers: Sequence[Judged], series: BySeries) -> str:
     return text
 
 
-def _overview(series: BySeries) -> list[tuple[str, str]]:
+PANELS = {
+    "degree_mean": "links of a node, mean",
+    "components": "components of topics",
+    "diameter_max": "largest topic diameter",
+    "hit_ratio": "hit ratio",
+    "delay_hops_mean": "hops",
+    "traffic_overhead": "traffic of no interest",
+    "control_bytes_per_node_second": "control bytes/s",
+}
+"""Metric -> title of its small picture."""
+
+
+def _overview(series: BySeries) -> tuple[charts.Picture | None, str]:
     """Plot the settings side by side, for runs that belong to no paper."""
 
-    def bars(metric: str, label: str) -> str:
-        if not _measured(series, metric):
-            return ""
-        there = {one.label: one for one in series.values() if one.values(metric)[-1]}
-        means = {label: one.means(metric)[-1] for label, one in there.items()}
-        spread = {label: one.intervals(metric)[-1] for label, one in there.items()}
-        return plots.bars(means, label, spread)
+    def measured(metric: str, title: str) -> charts.Panel:
+        there = [one for one in series.values() if one.values(metric)[-1]]
+        means = {one.label: one.means(metric)[-1] for one in there}
+        return charts.Panel(title, means, {one.label: one.intervals(metric)[-1] for one in there})
 
-    return [
-        (bars("degree_mean", "links of a node"), "Degree, mean over seeds"),
-        (bars("components", "components"), "Components over all topics"),
-        (bars("diameter_max", "hops"), "Largest topic diameter"),
-        (bars("hit_ratio", "hit ratio"), "Share of expected deliveries that happened"),
-        (bars("delay_hops_mean", "hops"), "Delay of delivered events in hops"),
-        (bars("traffic_overhead", "share of traffic"), "Traffic of no interest"),
-        (bars("control_bytes_per_node_second", "bytes per node and second"), "Control traffic"),
-    ]
+    found = [measured(m, title) for m, title in PANELS.items() if _measured(series, m)]
+    caption = "Each number, all settings on one scale. Bars are 95 % intervals over the seeds"
+    return charts.panels(found, list(series)), caption

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from orbweaver import __version__
 from orbweaver.records.files import whole_file
+from orbweaver.report.charts import svg
 from orbweaver.report.ledger import figures, ledger_rows, notes, settings_rows
 from orbweaver.report.oracle import told_oracle
 from orbweaver.study.claims import count_runs
@@ -21,7 +22,7 @@ def write_markdown(path: Path, judged: Judged, machine: str) -> None:
     drawn = figures(judged)
     for figure, picture in drawn.items():
         with whole_file(folder / f"{figure.name}.svg") as temporary:
-            temporary.write_text(picture, encoding="utf-8")
+            temporary.write_text(svg(picture), encoding="utf-8")
     runs = count_runs(series.values())
     parts = [
         f"# {ledger.title}: its claims, run again",

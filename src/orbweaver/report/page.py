@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import base64
+import json
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
 from orbweaver.records.files import whole_file
+from orbweaver.report.charts import Picture, runtime
 
 STYLE = """
 :root { --ink: #22303c; --line: #dde2e8; --good: #2e7d4f; --bad: #b3423a; }
@@ -15,17 +16,31 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); margin: 0 auto;
        max-width: 1400px; padding: 2rem 1.2rem 4rem; }
 h1 { font-size: 1.7rem; margin: 0 0 .3rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; }
 p { max-width: 46rem; } code { background: #f2f4f7; padding: .1em .35em; border-radius: 4px; }
-.lead { color: #55626f; } .plots { display: flex; flex-wrap: wrap; gap: 1.2rem; }
-figure { margin: 0; flex: 1 1 420px; max-width: 560px; } img { width: 100%; }
-figcaption { font-size: .85rem; color: #55626f; }
+.lead { color: #55626f; } .plots { display: flex; flex-wrap: wrap; gap: 1.6rem 2.4rem;
+         margin: 1rem 0; }
+.verdict { font-size: 1.25rem; line-height: 1.4; max-width: 52rem; border-left: 4px solid #e07a5f;
+           padding-left: .9rem; }
+figure { margin: 0; max-width: 100%; overflow-x: auto; break-inside: avoid; }
+figcaption { font-size: .85rem; color: #55626f; max-width: 46rem; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .82rem; }
-td:first-child, .text td { overflow-wrap: anywhere; } td { min-width: 2.8rem; }
+td:first-child, .text td:not(.good, .bad) { overflow-wrap: anywhere; } td { min-width: 2.8rem; }
 th, td { padding: .35rem .5rem; border-bottom: 1px solid var(--line); text-align: right;
          vertical-align: top; } th { border-bottom-width: 2px; }
 th:first-child, td:first-child, .text th, .text td { text-align: left; }
 .good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }
 footer { margin-top: 3rem; font-size: .85rem; color: #55626f; }
+@media print { body { max-width: none; padding: 0; font-size: 11px; } .scroll { overflow: visible; }
+  figure { overflow: visible; } figure svg { max-width: 100%; height: auto; }
+  h2, thead { break-after: avoid; } tr { break-inside: avoid; } }
 """
+DRAW = """
+addEventListener("error", event => { document.body.dataset.error = event.message; });
+const pictures = JSON.parse(document.getElementById("pictures").textContent);
+window.drawn = Promise.all(pictures.map((picture, i) => vegaEmbed("#picture" + i, picture,
+  {actions: false, renderer: "svg"})));
+window.drawn.catch(error => { document.body.dataset.error = String(error); });
+"""
+"""Draws the pictures. What goes wrong is written where a test finds it."""
 
 
 class Page:
@@ -34,6 +49,7 @@ class Page:
     def __init__(self, title: str, lead: str) -> None:
         self._title = title
         self._parts = [f"<h1>{escape(title)}</h1>", f'<p class="lead">{escape(lead)}</p>']
+        self._pictures: list[Picture] = []
 
     def heading(self, text: str) -> None:
         self._parts.append(f"<h2>{escape(text)}</h2>")
@@ -41,19 +57,25 @@ class Page:
     def text(self, text: str) -> None:
         self._parts.append(f"<p>{escape(text)}</p>")
 
+    def verdict(self, text: str) -> None:
+        """Add the sentence that matters most."""
+        self._parts.append(f'<p class="verdict">{escape(text)}</p>')
+
     def command(self, text: str) -> None:
         self._parts.append(f"<p><code>{escape(text)}</code></p>")
 
-    def plots(self, pictures: Iterable[tuple[str, str]]) -> None:
-        """Add pictures with captions, side by side. Empty pictures are left out."""
-        figures = [
-            f'<figure><img alt="{escape(caption)}" src="data:image/svg+xml;base64,'
-            f'{base64.b64encode(svg.encode()).decode()}">'
-            f"<figcaption>{escape(caption)}</figcaption></figure>"
-            for svg, caption in pictures
-            if svg
-        ]
-        self._parts.append(f'<div class="plots">{"".join(figures)}</div>')
+    def plots(self, pictures: Iterable[tuple[Picture | None, str]]) -> None:
+        """Add pictures with captions, side by side. Those that are None are left out."""
+        figures = []
+        for picture, caption in pictures:
+            if picture is not None:
+                place = f'<div id="picture{len(self._pictures)}"></div>'
+                self._pictures.append({"description": caption} | picture)
+                figures.append(
+                    f"<figure>{place}<figcaption>{escape(caption)}</figcaption></figure>"
+                )
+        if figures:
+            self._parts.append(f'<div class="plots">{"".join(figures)}</div>')
 
     def table(
         self, columns: Sequence[str], rows: Iterable[Sequence[str]], text: bool = False
@@ -72,10 +94,22 @@ class Page:
             '<!doctype html><html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             f"<title>{escape(self._title)}</title><style>{STYLE}</style></head><body>"
-            f"{''.join(self._parts)}<footer>{escape(footer)}</footer></body></html>\n"
+            f"{''.join(self._parts)}<footer>{escape(footer)}</footer>{self._scripts()}"
+            "</body></html>\n"
         )
         with whole_file(path) as temporary:
             temporary.write_text(html, encoding="utf-8")
+
+    def _scripts(self) -> str:
+        if not self._pictures:
+            return ""
+        # A name in the data must not end the script.
+        pictures = json.dumps(self._pictures, separators=(",", ":")).replace("<", "\\u003c")
+        return (
+            "<noscript>The pictures need JavaScript.</noscript>"
+            f'<script type="application/json" id="pictures">{pictures}</script>'
+            f"<script>{runtime()}</script><script>{DRAW}</script>"
+        )
 
 
 def _cell(text: str) -> str:

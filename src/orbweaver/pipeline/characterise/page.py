@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from orbweaver.pipeline.characterise.popularity import Distribution
 from orbweaver.pipeline.characterise.powerlaw import survival
 from orbweaver.pipeline.characterise.tdi import CHECKED, Tdi
 from orbweaver.pipeline.characterise.workload import Character
-from orbweaver.report import plots
+from orbweaver.report import charts
 from orbweaver.report.page import Page
 
 
@@ -99,23 +98,18 @@ def _row(found: Distribution) -> list[str]:
     return [*cells, exponent, f"{fit.x_min:,}", f"{fit.tail:,}", f"{fit.ks:.3f}"]
 
 
-def _ccdf(found: Distribution, label: str) -> str:
-    def paint(axes: Any) -> None:
-        xs = [x for x, _ in found.ccdf]
-        axes.loglog(xs, [y for _, y in found.ccdf], ".", ms=4, color=plots.COLOURS[0])
-        if found.fit is not None:
-            fit = found.fit
-            line = np.geomspace(fit.x_min, xs[-1], 50)
-            share = fit.tail / found.count
-            ys = share * survival(fit.alpha, fit.x_min, line)
-            label_fit = f"exponent {fit.alpha:.2f} from {fit.x_min:,}"
-            axes.loglog(line, ys, "-", lw=1.2, color=plots.COLOURS[1], label=label_fit)
-            axes.legend()
-        axes.set_ylim(bottom=0.5 / found.count, top=1.5)
-        axes.set_xlabel(label)
-        axes.set_ylabel("share with at least x")
-
-    return plots.draw(paint)
+def _ccdf(found: Distribution, label: str) -> charts.Picture:
+    points = {label: [(float(x), y) for x, y in found.ccdf]}
+    lines = {}
+    if found.fit is not None:
+        fit = found.fit
+        xs = np.geomspace(fit.x_min, found.ccdf[-1][0], 50)
+        ys = fit.tail / found.count * survival(fit.alpha, fit.x_min, xs)
+        # What is less likely than half a node or topic is beyond the picture.
+        shown = [(x, y) for x, y in zip(xs.tolist(), ys.tolist(), strict=True)
+                 if y >= 0.5 / found.count]  # fmt: skip
+        lines = {f"exponent {fit.alpha:.2f} from {fit.x_min:,}": shown}
+    return charts.scatter(points, label, "share with at least x", lines, log=True)
 
 
 def _locality(page: Page, found: Locality) -> None:
@@ -133,30 +127,21 @@ def _locality(page: Page, found: Locality) -> None:
         ],
     )
 
-    def paint_curve(axes: Any) -> None:
-        for i, (name, shares) in enumerate(
-            (("nodes fully covered", found.fully_covered), ("topics covered", found.coverage))
-        ):
-            axes.plot(
-                ks, [100 * s for s in shares], "-o", ms=3.5, color=plots.COLOURS[i], label=name
-            )
-        axes.set_xlabel("friends")
-        axes.set_ylabel("%")
-        axes.set_ylim(0, 103)
-        axes.legend()
-
-    def paint_points(axes: Any) -> None:
-        sizes, covered = zip(*found.points, strict=True)
-        axes.plot(sizes, covered, ".", ms=4, alpha=0.4, color=plots.COLOURS[0])
-        line = [min(sizes), max(sizes)]
-        axes.plot(line, line, "-", lw=0.8, color=plots.GREY, label="all topics")
-        axes.set_xlabel("topics of a node")
-        axes.set_ylabel("covered by six friends")
-        axes.legend()
-
+    named = {"nodes fully covered": found.fully_covered, "topics covered": found.coverage}
+    shares = {
+        name: {float(k): (100 * share, 0.0) for k, share in zip(ks, of, strict=True)}
+        for name, of in named.items()
+    }
+    sizes = [size for size, _ in found.points]
+    ends = [(float(end), float(end)) for end in (min(sizes), max(sizes))]
+    points = {"a node": [(float(size), float(covered)) for size, covered in found.points]}
     page.plots([
-        (plots.draw(paint_curve), "Coverage by the k best friends"),
-        (plots.draw(paint_points), "Topics of each node, and how many of them six friends cover"),
+        (charts.curves(shares, "friends", "%", y_max=100), "Coverage by the k best friends"),
+        (
+            charts.scatter(points, "topics of a node", "covered by six friends",
+                           {"all topics": ends}),
+            "Topics of each node, and how many of them six friends cover",
+        ),
     ])  # fmt: skip
 
 
