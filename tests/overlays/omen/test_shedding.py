@@ -12,6 +12,7 @@ from orbweaver.metrics.snapshot import from_graph
 from orbweaver.metrics.topics import shapes
 from orbweaver.overlays.omen import OMen, OMenParams
 from orbweaver.overlays.omen.messages import (
+    Alive,
     LinkDown,
     LinkRequest,
     Probe,
@@ -56,6 +57,11 @@ def test_a_link_is_ended_once_its_probe_has_come_another_way_in_each_topic() -> 
     node.receive(THIRD, probe("b"))
     assert FIRST not in node.neighbors
     assert (FIRST, LinkDown()) in outbox.take()
+    node.receive(FIRST, Alive(True, False, 0, None, (), ()))
+    assert not outbox.take(), "it crossed the news that the link is gone"
+    outbox.clock.now += 3 * node.params.heartbeat_ms
+    node.receive(FIRST, Alive(True, False, 0, None, (), ()))
+    assert type(outbox.take()[0][1]) is LinkRequest, "that news was lost"
 
 
 def test_no_probe_crosses_a_link_that_is_tested() -> None:

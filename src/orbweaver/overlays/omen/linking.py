@@ -39,6 +39,8 @@ class Linking:
         """When each link was formed."""
         self._asked: dict[NodeId, int] = {}
         """Peers asked for a link, and when."""
+        self._ended: dict[NodeId, int] = {}
+        """Peers to which this node ended the link a moment ago, and when."""
 
     def ask(self, peers: Iterable[NodeId]) -> None:
         """Ask peers for links, unless they were asked a moment ago."""
@@ -67,8 +69,17 @@ class Linking:
         return new
 
     def end(self, peer: NodeId) -> None:
+        now = self._outbox.now()
+        self._ended = {p: at for p, at in self._ended.items() if now - at <= self._patience_ms}
+        if len(self._ended) < LINKS_ASKED_MAX:
+            self._ended[peer] = now
         self._outbox.send(peer, LinkDown())
         self.remove(peer)
+
+    def has_ended(self, peer: NodeId) -> bool:
+        """Return whether this node ended the link so lately that the peer may not know yet."""
+        ended = self._ended.get(peer)
+        return ended is not None and self._outbox.now() - ended <= self._patience_ms
 
     def remove(self, peer: NodeId) -> None:
         """Note that there is no link any more. A neighbour on the ring is watched further on."""

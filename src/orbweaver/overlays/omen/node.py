@@ -221,7 +221,8 @@ class OMen(Overlay):
             self.pool.take([message.about], [0], now)
             if sender in self.neighbors:
                 self.link(message.about)
-        if message.linked and sender not in self.neighbors:
+        stranger = sender not in self.neighbors
+        if message.linked and stranger and not self.linking.has_ended(sender):
             self.context.outbox.send(sender, LinkRequest(self.interest.about))
         if sender in self.neighbors and not message.linked and self.linking.is_old(sender):
             self.linking.remove(sender)
