@@ -89,6 +89,9 @@ class Clique(Overlay):
             self.interest.renew()
         return self.plumtree.publish(topic, payload)
 
+    def reach(self, topic: Topic) -> int:
+        return self.plumtree.reach(topic)
+
     def wake(self, timer: Timer) -> None:
         if timer != Heartbeats.TIMER:
             self.plumtree.wake(str(timer))

@@ -7,7 +7,7 @@ from orbweaver.gossip.cache import EventCache, Held
 
 
 def put(cache, entry):
-    cache.put([entry], entry.event.stream)
+    cache.put(entry, entry.event.stream)
 
 
 def held(topic="t", publisher=1, seq=0, epoch=0):
@@ -86,3 +86,27 @@ def test_a_dropped_topic_is_gone():
     cache.drop_topic("t")
     cache.drop_topic("u")
     assert (cache.topics(), cache.get((1, 0, "t"), 0)) == ([], None)
+
+
+def test_a_run_is_one_entry_that_is_found_by_each_of_its_numbers():
+    cache = EventCache(size=3)
+    stream = (7, 0, "t")
+    put(cache, held(publisher=7, seq=0))
+    put(cache, Held(Event("t", 7, 0, 1, b"1"), 1, 0, 100, (b"2", b"3", b"4")))
+    put(cache, held(publisher=7, seq=6))
+    found = [cache.get(stream, seq) for seq in range(1, 5)]
+    assert len({id(entry) for entry in found}) == 1
+    assert [found[0].numbered(seq).payload for seq in range(1, 5)] == [b"1", b"2", b"3", b"4"]
+    assert cache.get(stream, 5) is None
+    assert cache.newest("t")[stream].last_seq == 6
+
+
+def test_limits_count_the_events_of_runs(monkeypatch):
+    monkeypatch.setattr(EventCache, "EVENTS_MAX", 20)
+    cache = EventCache(size=64)
+    for number in range(0, 100, 5):
+        put(cache, Held(Event("t", 7, 0, number, b"x"), 1, 0, 100, (b"y",) * 4))
+        assert cache._events == 5 * len(cache._held["t"].order) <= 20
+    assert [cache.get((7, 0, "t"), seq) is None for seq in (79, 80)] == [True, False]
+    cache.drop_topic("t")
+    assert (cache._events, cache._bytes, cache._starts) == (0, 0, {})

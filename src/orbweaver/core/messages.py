@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, ClassVar, Literal, Union
 
 import msgspec
@@ -57,6 +58,17 @@ class Event(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return (self.publisher, self.epoch, self.topic)
 
 
+RUN_EVENTS_MAX = 256
+"""Most events of one run."""
+
+
+def run_of(first: Event, more: Iterable[bytes]) -> Iterator[Event]:
+    """Yield the events of a run: the first one, and one for each of the payloads after it."""
+    yield first
+    for seq, payload in zip(count(first.seq + 1), more, strict=False):
+        yield Event(first.topic, first.publisher, first.epoch, seq, payload, first.seal)
+
+
 StreamId = tuple[NodeId, int, Topic]
 """(publisher, epoch, topic): within one stream, sequence numbers count from 0 without gaps."""
 
@@ -72,7 +84,7 @@ class Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Carrier(Message, frozen=True, gc=False):
-    """A message that carries an event.
+    """A message that carries an event, or a *run*: events that follow each other in one stream.
 
     Hosts inspect carriers to tell traffic that interests the receiver from traffic that does
     not; overlays only have to derive their own messages from this class.
@@ -82,11 +94,32 @@ class Carrier(Message, frozen=True, gc=False):
     carries: ClassVar[bool] = True
 
     event: Event
+    """The event, or the first one of the run."""
     hops: int
     """How many links the event has crossed when this message arrives."""
     age_ms: int
     """Milliseconds since publication that the event has waited at nodes. Time on the wire is not
     counted, since no clocks are compared."""
+
+    @property
+    def more(self) -> tuple[bytes, ...]:
+        """The payloads of the events that follow the first one. Messages that carry runs have a
+        field of this name."""
+        return ()
+
+    @property
+    def count(self) -> int:
+        """How many events the message carries."""
+        return 1 + len(self.more)
+
+    @property
+    def size(self) -> int:
+        """The bytes of all payloads."""
+        return len(self.event.payload) + sum(map(len, self.more))
+
+    def singles(self) -> Sequence[Carrier]:
+        """Return a carrier for each event of the run."""
+        return [Carrier(event, self.hops, self.age_ms) for event in run_of(self.event, self.more)]
 
 
 INTEREST_BYTES_MAX = 1 << 15

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.identifiers import PLACE_OF_NODE, Places
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Carrier, Event, Message
+from orbweaver.core.messages import Carrier, Event, Message, Seal
 from orbweaver.core.params import Params
 from orbweaver.core.topics import Interest, TopicTable
 
@@ -120,6 +120,9 @@ class Context:
     one."""
     kept: bytes = b""
     """What the overlay of this node's last life gave to `Outbox.keep`, or nothing."""
+    seal: Callable[[], Seal | None] = lambda: None
+    """Return the signature that belongs to the events published in this call. None in a
+    simulation and where events are not signed."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -196,7 +199,15 @@ class Overlay(ABC):
 
     @abstractmethod
     def publish(self, topic: Topic, payload: bytes) -> Event:
-        """Publish an event and return it. An event is not delivered to its own publisher."""
+        """Publish an event and return it. An event is not delivered to its own publisher.
+
+        The event's epoch is the time of `start`, and its seal is `Context.seal()`.
+        """
+
+    def publish_run(self, topic: Topic, payloads: Sequence[bytes]) -> Sequence[Carrier]:
+        """Publish events that follow each other, and return carriers of them that have crossed no
+        link. An overlay may override this method to send them as a run, in one message."""
+        return [Carrier(self.publish(topic, payload), 0, 0) for payload in payloads]
 
     def receive(self, sender: NodeId, message: Message) -> None:
         """Hand the message to its function in `ON`."""
@@ -206,7 +217,7 @@ class Overlay(ABC):
         on(self, sender, message)
 
     def receive_all(self, sender: NodeId, messages: Sequence[Carrier]) -> None:
-        """Handle events that came together from one peer, in this order. An overlay may override
+        """Handle carriers that came together from one peer, in this order. An overlay may override
         this method where handling them together takes less work."""
         for message in messages:
             self.receive(sender, message)
@@ -231,6 +242,11 @@ class Overlay(ABC):
         neighbours returns none.
         """
         return ()
+
+    def reach(self, topic: Topic) -> int:
+        """Return to how many neighbours an event on `topic`, or a notice of it, would be sent at
+        once if it were published now."""
+        return len(self.towards(topic))
 
     @abstractmethod
     def links(self) -> Collection[NodeId]:

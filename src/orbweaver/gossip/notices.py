@@ -111,7 +111,7 @@ class NoticeAndPull:
     def publish(self, topic: Topic, payload: bytes) -> Event:
         seq = self._sent.get(topic, 0)
         self._sent[topic] = seq + 1
-        event = Event(topic, self._context.me, self._epoch, seq, payload)
+        event = Event(topic, self._context.me, self._epoch, seq, payload, self._context.seal())
         name = _name(event)
         known = self._learn(name, None)
         self._have(name, known, event)

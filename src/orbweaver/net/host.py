@@ -1,7 +1,7 @@
 """The host gives one overlay object on a network its outbox, its clock and its timers.
 
 What the overlay sends goes to `outgoing`, and what comes in passes the gate first. The host
-knows no overlay by name, and hands delivered events to the function that it was given.
+knows no overlay by name, and hands what it delivers to the function that it was given.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from typing import cast
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Carrier, Codec, Event, Message
+from orbweaver.core.messages import Carrier, Codec, Message
 from orbweaver.core.overlay import Context, Overlay, Timer, check_kept
 from orbweaver.core.params import Params
 from orbweaver.core.topics import TopicTable
 from orbweaver.net.counters import Counters
+from orbweaver.net.events.departures import Departures
 from orbweaver.net.gate.gate import DECLINED_MAX, Gate
 from orbweaver.net.gate.limits import Bucket
 from orbweaver.net.keys.identity import Identity
 from orbweaver.net.keys.lastlife import read_kept, write_kept
 from orbweaver.net.logger import Logger
 from orbweaver.net.peers.cards import AddressBook, Card, make_card
+from orbweaver.net.peers.letters import Letters
 from orbweaver.net.peers.listener import Listener
 from orbweaver.net.peers.outgoing import CROWDED, Outgoing
 from orbweaver.net.peers.outqueue import Parcel
@@ -38,7 +40,7 @@ from orbweaver.net.settings import Settings, split_address
 from orbweaver.net.wire.connection import TOLD_CARDS_MAX, Connection
 from orbweaver.net.wire.datagrams import Datagrams, Letter
 from orbweaver.net.wire.frames import Cards, CatchingUp, ControlMessage, Declined, Seals
-from orbweaver.net.wire.seals import Sealer
+from orbweaver.net.wire.seals import BatchSeal
 from orbweaver.records.live import LiveRecorder
 
 TIMER_AGAIN_MS = 1000
@@ -73,8 +75,9 @@ class Host:
         params: Params,
         settings: Settings,
         identity: Identity,
-        delivered: Callable[[Sequence[Carrier], NodeId | None], None],
+        delivered: Callable[[Carrier, NodeId | None], object],
         *,
+        recorder: LiveRecorder | None = None,
         tls: tuple[ssl.SSLContext, ssl.SSLContext] | None = None,
         tempo: float = 1.0,
         not_before_ms: int = 0,
@@ -82,8 +85,8 @@ class Host:
     ) -> None:
         """Make the host of an overlay object.
 
-        `delivered` is called with events that the overlay delivers, in order, some at a time,
-        and with the peer that brought them. `tls` holds the contexts for calls that come in
+        `delivered` is called with what the overlay delivers, an event or a run, and with the peer
+        that brought it. `tls` holds the contexts for calls that come in
         and for calls that go out. `tempo` is how many times faster than real time the overlay's
         time passes. The overlay's time begins at `not_before_ms` if the clock is behind it.
         `kept` is the file for what the overlay keeps over a restart.
@@ -102,21 +105,21 @@ class Host:
         self._delivered = delivered
         self.codec = Codec(overlay.messages, self.topics)
         self._timers: dict[Timer, asyncio.TimerHandle] = {}
-        self._arrived: list[Carrier] = []
-        """Delivered events that have not been handed on yet."""
+        self._source: NodeId | None = None
+        """The peer whose messages the overlay handles now."""
         self._card_bucket = Bucket(CARDS_PER_S, 4 * CARDS_PER_S, self._born)
         self.interest: dict[Topic, None] = {}
         """The topics that the node subscribes to or publishes on."""
-        self.recorder: LiveRecorder | None = None
+        self.recorder = recorder
+        self.epoch = 0
+        """The epoch of the events that this node publishes: when the overlay was started."""
+        self.seal: BatchSeal | None = None
+        """The seal of the events that are being published."""
         self.on_link: Callable[[NodeId], None] = lambda peer: None
         self.on_control: Callable[[Connection, CatchingUp], None] = lambda *_: None
         self.on_declined: Callable[[Connection, Declined], None] = lambda *_: None
         self.declines: dict[NodeId, str] = {}
         """Peer -> the last reason why it did not accept events."""
-        self.on_given: Callable[[Connection, Sequence[Event]], None] = lambda *_: None
-        """Called with events that were written to a peer that catches up."""
-        self.on_room: Callable[[], None] = lambda: None
-        self.sealer = Sealer(identity, lambda: round(time.time() * 1000))
         self.gate = Gate(settings, self.codec, self.topics, self.counters, self.receive)
         self.gate.on_refused = self._note_refused
         self.book = AddressBook(settings.peers_max, self.links)
@@ -129,9 +132,15 @@ class Host:
             self._lose,
             self._note_unsent,
         )
-        self.outgoing = Outgoing(self)
-        self.send = self.outgoing.send
-        """Sends a message. The attribute is public, so that tests can watch what is sent."""
+        self.letters = Letters(
+            self.me, self.book, self.peers.doubts, self.card_of, self.now, self.counters, recorder
+        )
+        self.outgoing = Outgoing(
+            settings, self.peers, self.codec, self.counters, self.gate.complaints, self.card_of,
+            self.letters, Departures(self.me), recorder,
+        )  # fmt: skip
+        self.outgoing.on_too_large = self._note_too_large
+        self.outgoing.on_lost = self.note_lost
         self._listener = Listener(self.peers.accept, tls[0] if tls else None, settings.handshake_s)
         self._kept = kept
         self._keeping: asyncio.TimerHandle | None = None
@@ -143,6 +152,7 @@ class Host:
             self.topics,
             publisher_of=self.gate.rules.publishers.first_of,
             kept=read_kept(kept),
+            seal=lambda: self.seal,
         )
         self.overlay = overlay(context, params)
         self.running = False
@@ -157,8 +167,8 @@ class Host:
         elif host in ("0.0.0.0", "::"):
             host = _own_address(host)
         if self.settings.udp and not self.settings.tls:
-            self.outgoing.datagrams = await self._listen_for_datagrams(bound)
-        udp = self.outgoing.datagrams is not None
+            self.letters.datagrams = await self._listen_for_datagrams(bound)
+        udp = self.letters.datagrams is not None
         self.card = make_card(self.identity, host, port, udp, self._born_ms)
 
     async def _listen_for_datagrams(self, port: int) -> Datagrams | None:
@@ -177,6 +187,7 @@ class Host:
 
     def start(self, contacts: Collection[NodeId]) -> None:
         self.tick()
+        self.epoch = self._now
         self.running = True
         if self.recorder is not None:
             self.recorder.joined()
@@ -199,8 +210,8 @@ class Host:
             handle.cancel()
         self._timers.clear()
         await self._listener.close()
-        if self.outgoing.datagrams is not None:
-            self.outgoing.datagrams.close()
+        if self.letters.datagrams is not None:
+            self.letters.datagrams.close()
         await self.peers.close()
         if self.recorder is not None:
             self.recorder.close()
@@ -212,21 +223,6 @@ class Host:
             drops = {"queue": queue, "unreachable": self.counters.dropped_unreachable}
             self.recorder.note(self.overlay.status(), drops)
 
-    def publish(self, topic: Topic, payload: bytes) -> tuple[Event, int]:
-        """Publish an event. Return it, and to how many neighbours it, or a notice of it, was sent
-        at once."""
-        self.tick()
-        self.outgoing.reach = 0
-        event = self.overlay.publish(topic, payload)
-        if self.settings.sign:
-            self.sealer.add(event)
-            self.outgoing.flush_soon()
-        self.outgoing.departures.published(event)
-        self.counters.published += 1
-        if not self.outgoing.reach:
-            self.counters.published_to_nobody += 1
-        return event, self.outgoing.reach
-
     def tick(self) -> None:
         """Read the clock, once for all that happens next, since overlays ask for the time often."""
         self._now = self._born_ms + int((self._loop.time() - self._born) * 1000 * self._tempo)
@@ -235,6 +231,9 @@ class Host:
 
     def now(self) -> int:
         return self._now
+
+    def send(self, to: NodeId, message: Message) -> None:
+        self.outgoing.send(to, message)
 
     def send_all(self, peers: Iterable[NodeId], message: Message) -> None:
         for peer in peers:
@@ -251,9 +250,7 @@ class Host:
             handle.cancel()
 
     def deliver(self, message: Carrier) -> None:
-        # When many events come at once, handing them on one by one would take most of the time.
-        self._arrived.append(message)
-        self.outgoing.flush_soon()
+        self._delivered(message, self._source)
 
     def link_up(self, peer: NodeId) -> None:
         self.peers.get(peer).link = True
@@ -291,20 +288,18 @@ class Host:
         """Give the overlay what the gate has let in: one message, or several that carry events."""
         if not self.running:
             return
-        if self.recorder is not None:
-            self.recorder.received(len(messages))
         first = messages[0]
-        if first.carries:
-            carriers = cast("Sequence[Carrier]", messages)
-            self._note_carried(sender, carriers)
-            self.hand_on()
-            self.overlay.receive_all(sender, carriers)
-            self.hand_on(sender)
-            return
-        if first.announces and self.recorder is not None:
-            topic = first.topic  # type: ignore[attr-defined]
-            self.recorder.noticed(topic in self.interest)
-        self.overlay.receive(sender, first)
+        self._source = sender
+        try:
+            if first.carries:
+                carriers = cast("Sequence[Carrier]", messages)
+                self._note_carried(sender, carriers)
+                self.overlay.receive_all(sender, carriers)
+            else:
+                self._note_other(first)
+                self.overlay.receive(sender, first)
+        finally:
+            self._source = None
 
     def greets(self) -> bool:
         return self.peers.greets()
@@ -381,6 +376,11 @@ class Host:
 
     # -- inside
 
+    def _note_too_large(self, peer: NodeId, limit: int, parcels: Sequence[Parcel]) -> None:
+        reason = f"the payload is larger than the peer's payload_bytes_max={limit}"
+        self.note_declined(peer, reason, len(parcels))
+        self.note_lost(peer, parcels, "too large")
+
     def _note_unsent(self, peer: NodeId, parcels: Iterable[Parcel]) -> None:
         self.note_lost(peer, parcels, "unreachable")
 
@@ -392,15 +392,18 @@ class Host:
         for carrier in carriers:
             interested = carrier.event.topic in self.interest
             if not interested:
-                self.counters.relayed += 1
+                self.counters.relayed += carrier.count
             if self.recorder is not None:
+                self.recorder.received(carrier.count)
                 self.recorder.carried(carrier, interested)
                 self.recorder.copy(sender, carrier, "received")
 
-    def hand_on(self, sender: NodeId | None = None) -> None:
-        arrived, self._arrived = self._arrived, []
-        if arrived:
-            self._delivered(arrived, sender)
+    def _note_other(self, message: Message) -> None:
+        if self.recorder is not None:
+            self.recorder.received(1)
+            if message.announces:
+                topic = message.topic  # type: ignore[attr-defined]
+                self.recorder.noticed(topic in self.interest)
 
     def _fire(self, timer: Timer) -> None:
         del self._timers[timer]

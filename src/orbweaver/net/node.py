@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ import msgspec
 
 from orbweaver.core.errors import PayloadTooLarge, ProtocolError, UsageError
 from orbweaver.core.ids import NodeId, Topic, check_single_topic, publisher_in
-from orbweaver.core.messages import INTEREST_BYTES_MAX, Carrier, names_size
+from orbweaver.core.messages import INTEREST_BYTES_MAX, Carrier, names_size, run_of
 from orbweaver.core.overlay import Overlay
 from orbweaver.net.admin.status import ADMIN_PORT, Status, id_text
 from orbweaver.net.admin.status_of import status_of
@@ -29,6 +29,7 @@ from orbweaver.net.counters import Counters
 from orbweaver.net.events.catchup import CatchUp
 from orbweaver.net.events.departures import drain
 from orbweaver.net.events.readers import Readers
+from orbweaver.net.events.runs import OpenRuns
 from orbweaver.net.events.subscription import Subscription
 from orbweaver.net.events.window import EventLog
 from orbweaver.net.host import Host
@@ -71,18 +72,23 @@ ROOM_S = 0.25
 log = Logger()
 
 
+Payload = bytes | bytearray | memoryview | str
+
+
 class Receipt(msgspec.Struct, frozen=True, gc=False):
     """The state of a publication when `publish` returned."""
 
     event: tuple[str, int, Topic, int]
     """Publisher, epoch, topic and sequence number, which identify the event for ever."""
     neighbours: int
-    """To how many neighbours the event, or a notice of it, was sent at once. With 0 the event is
+    """To how many neighbours the event, or a notice of it, is sent at once. With 0 the event is
     kept, and goes to neighbours that ask for it while it is in the window."""
 
 
 class NetworkNode:
     """A node of a network: it joins, keeps its links, publishes, subscribes and catches up."""
+
+    _runs: OpenRuns
 
     def __init__(
         self,
@@ -99,6 +105,7 @@ class NetworkNode:
         self._params = open_params(overlay, settings)
         self._tempo = tempo
         self._identity = open_identity(settings)
+        self._id = id_text(self._identity.node)
         self._readers = Readers(self._first_reader, self._last_reader, self._note_missed, settings)
         self._burst = 0
         self._gate = asyncio.Lock()
@@ -130,14 +137,16 @@ class NetworkNode:
     async def _start(self) -> None:
         tls = open_tls(self.settings)
         epochs = epoch_path(self.settings)
+        recorder = self._recorder or open_records(self.settings, self._identity.node, self._params)
         host = self._host = Host(
-            self._overlay, self._params, self.settings, self._identity, self._on_events,
+            self._overlay, self._params, self.settings, self._identity, self._on_event,
             tls=tls, tempo=self._tempo, not_before_ms=read_epoch(epochs) + 1,
             kept=kept_path(self.settings),
+            recorder=recorder,
         )  # fmt: skip
-        host.recorder = self._recorder or open_records(self.settings, host.me, self._params)
         self._started_at = time.monotonic()
         self._log = open_log(self.settings, host.now())
+        self._runs = OpenRuns(host, self._on_published)
         if tls is None:
             log.warning("plain: connections are not encrypted", listen=self.settings.listen)
         loop = asyncio.get_running_loop()
@@ -146,7 +155,7 @@ class NetworkNode:
         )
         host.on_link = self._catch_up_soon
         host.on_control = self._on_control
-        host.on_room = self._on_room
+        host.outgoing.on_room = self._on_room
         self._bootstrap = Bootstrap(host, self.settings.join)
         await host.listen()
         if self.settings.admin:
@@ -182,6 +191,7 @@ class NetworkNode:
         if self._host is not None and not self._stopped:
             try:
                 if self._upkeep is not None:
+                    self._runs.close()
                     self._upkeep.save_peers()
             finally:  # the disk may be full
                 await self._host.stop()
@@ -229,47 +239,45 @@ class NetworkNode:
                 self._catch_up_soon(peer)
         return subscription
 
-    async def publish(self, topic: Topic, payload: bytes | bytearray | memoryview | str) -> Receipt:
-        """Publish an event, and return to how many neighbours it was sent.
+    async def publish(self, topic: Topic, payload: Payload) -> Receipt:
+        """Publish an event, and return to how many neighbours it is sent. The events that are
+        published on a topic in one tick of the loop leave together, at its end.
 
         `publish` waits while queues are full, unless the setting `when_full` is `drop`. It raises
         `PayloadTooLarge` for a payload larger than `payload_bytes_max` of this node, or of all
         peers that the node is connected with.
         """
-        host = self._running()
-        if isinstance(payload, str):
-            payload = payload.encode()
-        elif isinstance(payload, bytearray | memoryview):
-            payload = bytes(payload)  # a copy, since the caller may change its buffer later
-        elif not isinstance(payload, bytes):
-            raise UsageError(f"a payload is bytes or text, not {type(payload).__name__}")
-        if len(payload) > self.settings.payload_bytes_max:
-            raise PayloadTooLarge(len(payload), self.settings.payload_bytes_max, "this node sends")
-        if len(payload) > host.peers.payload_most:
-            raise PayloadTooLarge(len(payload), host.peers.payload_most, "its peers take")
-        self._check_interest(host, topic)
-        publishers = host.gate.rules.publishers
-        if publisher_in(topic) is not None and not publishers.may_publish(host.me, topic):
-            raise UsageError(
-                f"node {self.id} may not publish on '{topic}': publish at the node that the name "
-                "carries, or list this node under publishers"
-            )
-        if topic not in host.interest:
-            host.interest[topic] = None
-            if host.recorder is not None:
-                host.recorder.interest(topic, "publish")
         if self._burst >= BURST:
-            # All calls of `publish` wait, in the order in which they came.
-            async with self._gate:
-                if self._burst >= BURST:
-                    await self._breathe(host)
-            self._running()  # the node may have been stopped meanwhile
-        self._burst += 1 + len(payload) // BURST_BYTES
-        event, reach = host.publish(topic, payload)
-        if host.recorder is not None:
-            host.recorder.published(event)
-        self._log.put(event, 0, host.now())
-        return Receipt((self.id, event.epoch, event.topic, event.seq), reach)
+            await self._breathe()
+        return self._publish(topic, payload)
+
+    async def publish_many(self, topic: Topic, payloads: Iterable[Payload]) -> list[Receipt]:
+        """Publish several events on a topic, as `publish` does. It is faster than single calls."""
+        receipts = []
+        for payload in payloads:
+            if self._burst >= BURST:
+                await self._breathe()
+            receipts.append(self._publish(topic, payload))
+        return receipts
+
+    def _publish(self, topic: Topic, payload: Payload) -> Receipt:
+        if type(payload) is not bytes:
+            payload = _as_bytes(payload)
+        size = len(payload)
+        if size > self.settings.payload_bytes_max:
+            raise PayloadTooLarge(size, self.settings.payload_bytes_max, "this node sends")
+        host = self._running()
+        if size > host.peers.payload_most:
+            raise PayloadTooLarge(size, host.peers.payload_most, "its peers take")
+        run = self._runs.open.get(topic)
+        if run is None:
+            self._check_publication(host, topic)
+            run = self._runs.begin(topic)
+        self._burst += 1 + size // BURST_BYTES
+        host.counters.published += 1
+        if not run.reach:
+            host.counters.published_to_nobody += 1
+        return Receipt((self._id, host.epoch, topic, self._runs.append(run, payload)), run.reach)
 
     async def drain(self, timeout: float | None = None) -> None:
         """Wait until every event published here so far has been sent to a neighbour, all queues
@@ -279,14 +287,16 @@ class NetworkNode:
         after `timeout` seconds, or once some events have left the window unsent. Events to
         which no node subscribes are sent to no neighbour.
         """
-        await drain(self._running(), self._log, timeout)
+        host = self._running()
+        self._runs.close()
+        await drain(host, self._log, timeout)
 
     # -- inspection
 
     @property
     def id(self) -> str:
         """Return the node's id: 16 hexadecimal digits, as in `Delivery.publisher`."""
-        return id_text(self._identity.node)
+        return self._id
 
     @property
     def address(self) -> str:
@@ -320,6 +330,20 @@ class NetworkNode:
         """Return the host inside the node, for tests that add losses and delays to it."""
         return self._running()
 
+    def _check_publication(self, host: Host, topic: Topic) -> None:
+        """Check that this node may publish on a topic, and count the topic among its own."""
+        self._check_interest(host, topic)
+        publishers = host.gate.rules.publishers
+        if publisher_in(topic) is not None and not publishers.may_publish(host.me, topic):
+            raise UsageError(
+                f"node {self.id} may not publish on '{topic}': publish at the node that the name "
+                "carries, or list this node under publishers"
+            )
+        if topic not in host.interest:
+            host.interest[topic] = None
+            if host.recorder is not None:
+                host.recorder.interest(topic, "publish")
+
     def _check_interest(self, host: Host, topic: Topic) -> None:
         if topic not in host.interest:
             check_single_topic(topic)
@@ -331,41 +355,46 @@ class NetworkNode:
 
     # -- events
 
-    def _on_events(self, messages: Sequence[Carrier], source: NodeId | None) -> None:
-        """Take events that the overlay delivers."""
-        self._take(messages, source)
+    def _on_published(self, carriers: Sequence[Carrier]) -> None:
+        """Take what was published here in a tick into the window."""
+        host: Host = self._host  # type: ignore[assignment]
+        for carrier in carriers:
+            self._log.put(carrier.event, 0, host.now(), None, carrier.more)
+            if host.recorder is not None:
+                for event in run_of(carrier.event, carrier.more):
+                    host.recorder.published(event)
 
     def _on_caught_up(self, message: Carrier, source: NodeId) -> int:
         """Take an event out of a neighbour's window. Return 1 if it is new, else 0."""
-        news = self._take([message], source, pulled=True)
+        news = self._on_event(message, source, pulled=True)
         self._running().counters.caught_up += news
         return news
 
-    def _take(
-        self, messages: Sequence[Carrier], source: NodeId | None, pulled: bool = False
-    ) -> int:
-        """Put events into the window and give the new ones to the readers; return how many are
-        new."""
+    def _on_event(self, message: Carrier, source: NodeId | None, pulled: bool = False) -> int:
+        """Put an event or a run into the window, and give what is new to the readers. Return how
+        many events are new."""
         host: Host = self._host  # type: ignore[assignment]
-        now, me, put = host.now(), host.me, self._log.put
-        fresh = []
-        for message in messages:
-            event = message.event
-            try:
-                if not put(event, message.age_ms, now, source):
-                    host.counters.repeated += 1
-                elif event.publisher != me:  # an own event may come back from an earlier life
-                    fresh.append(message)
-            except ProtocolError:
-                host.counters.bad_messages += 1
-        host.counters.delivered += len(fresh)
+        event, more, now = message.event, message.more, host.now()
+        try:
+            new = self._log.put(event, message.age_ms, now, source, more)
+        except ProtocolError:
+            host.counters.bad_messages += 1
+            return 0
+        if not new:
+            if more:
+                return sum(self._on_event(one, source, pulled) for one in message.singles())
+            host.counters.repeated += 1
+            return 0
+        if event.publisher == host.me:
+            return 0  # an own event that comes back from an earlier life
+        host.counters.delivered += message.count
         if host.recorder is not None:
-            for message in fresh:
-                host.recorder.delivered(message.event, message.hops, pulled)
-                if pulled and source is not None:
-                    host.recorder.copy(source, message, "pulled")
-        self._readers.offer(fresh, now)
-        return len(fresh)
+            for one in run_of(event, more):
+                host.recorder.delivered(one, message.hops, pulled)
+            if pulled and source is not None:
+                host.recorder.copy(source, message, "pulled")
+        self._readers.offer((message,), now)
+        return message.count
 
     def _kept(self, host: Host, topic: Topic, age_ms_max: int) -> list[Carrier]:
         """Return events of other nodes that other readers here have had."""
@@ -401,17 +430,23 @@ class NetworkNode:
 
     # -- back-pressure
 
-    async def _breathe(self, host: Host) -> None:
-        await asyncio.sleep(0)  # published events are written in this turn of the loop
-        while (
-            self.settings.when_full == "wait"
-            and not self._stopped
-            and (host.outgoing.crowded() or host.overlay.backlog() > BACKLOG_MAX)
-        ):
-            if self._room is None:
-                self._room = asyncio.get_running_loop().create_future()
-            await asyncio.wait([self._room], timeout=ROOM_S)
-        self._burst = 0
+    async def _breathe(self) -> None:
+        """Wait for the end of the tick, when events are written, and then for room in the queues.
+        All calls wait in the order in which they came."""
+        host = self._running()
+        async with self._gate:
+            if self._burst < BURST:
+                return
+            await asyncio.sleep(0)
+            while (
+                self.settings.when_full == "wait"
+                and not self._stopped
+                and (host.outgoing.crowded() or host.overlay.backlog() > BACKLOG_MAX)
+            ):
+                if self._room is None:
+                    self._room = asyncio.get_running_loop().create_future()
+                await asyncio.wait([self._room], timeout=ROOM_S)
+            self._burst = 0
 
     def _on_room(self) -> None:
         room, self._room = self._room, None
@@ -424,6 +459,14 @@ class NetworkNode:
         if self._stopped:
             raise UsageError("the node has stopped; make a new node")
         return self._host
+
+
+def _as_bytes(payload: Payload) -> bytes:
+    if isinstance(payload, str):
+        return payload.encode()
+    if isinstance(payload, bytes | bytearray | memoryview):
+        return bytes(payload)  # a copy, since the caller may change its buffer later
+    raise UsageError(f"a payload is bytes or text, not {type(payload).__name__}")
 
 
 async def _discard(subscription: Subscription) -> None:

@@ -90,7 +90,7 @@ def open_log(settings: Settings, now: int) -> EventLog:
 
     folder = Path(settings.state)
     _make_folder(folder)
-    checker = SealChecker()
+    checker = SealChecker(settings.cluster)
     return DurableLog(folder / "window.db", now, bytes_to_seal=checker.check, **limits)
 
 

@@ -30,7 +30,7 @@ from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.links import Links
 from orbweaver.gossip.plumtree import Plumtree
-from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push
+from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push, PushRun
 
 
 class Link(Message, frozen=True, gc=False, tag="link"):
@@ -109,12 +109,15 @@ class Static(Overlay):
         self.interest_changed()
 
     def publish(self, topic: Topic, payload: bytes) -> Event:
+        return self.publish_run(topic, (payload,))[0].event
+
+    def publish_run(self, topic: Topic, payloads: Sequence[bytes]) -> Sequence[Carrier]:
         if self.interest.publish(topic):
             self.interest_changed()
-        return self.plumtree.publish(topic, payload)
+        return (self.plumtree.publish_run(topic, payloads),)
 
-    def receive_all(self, sender: NodeId, messages: Sequence[Carrier]) -> None:
-        self.plumtree.on_pushes(sender, cast("Sequence[Push]", messages))
+    def reach(self, topic: Topic) -> int:
+        return self.plumtree.reach(topic)
 
     def wake(self, timer: Timer) -> None:
         if timer == Heartbeats.TIMER:
@@ -170,6 +173,7 @@ Static.ON = {
     LinkHeartbeat: Static.on_heartbeat,
     LinkLeave: lambda node, sender, _: node.linked.remove(sender),
     Push: lambda node, sender, message: node.plumtree.on_push(sender, message),
+    PushRun: lambda node, sender, message: node.plumtree.on_run(sender, message),
     IHave: lambda node, sender, message: node.plumtree.on_ihave(sender, message),
     Graft: lambda node, sender, message: node.plumtree.on_graft(sender, message),
     Gone: lambda node, sender, message: node.plumtree.on_gone(sender, message),

@@ -12,11 +12,11 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Carrier, Event, Message
+from orbweaver.core.messages import Carrier, Event, Message, run_of
 from orbweaver.records.facts import (
     Copied,
     Copy,
@@ -110,34 +110,36 @@ class LiveRecorder:
         self._add(Delivered(self._at(), event_name(event), hops, pulled))
 
     def carried(self, message: Carrier, interested: bool) -> None:
-        """Note that a copy of an event has arrived."""
-        name = event_name(message.event)
-        if interested:
-            self._copies[name] = self._copies.get(name, 0) + 1
-        else:
-            self._add(Relayed(self._at(), name, message.hops))
+        """Note that a copy of an event, or of each event of a run, has arrived."""
+        for event in run_of(message.event, message.more):
+            name = event_name(event)
+            if interested:
+                self._copies[name] = self._copies.get(name, 0) + 1
+            else:
+                self._add(Relayed(self._at(), name, message.hops))
 
     def copy(self, peer: NodeId, message: Carrier, kind: Any, why: str = "") -> None:
         """Note what the node sees of a copy between it and a peer, if it is asked for."""
         if self._each_copy:
-            name = event_name(message.event)
-            self._add(Copy(self._at(), name, peer, message.hops, kind, why))
+            for event in run_of(message.event, message.more):
+                self._add(Copy(self._at(), event_name(event), peer, message.hops, kind, why))
 
     def noticed(self, interested: bool) -> None:
         """Note that a message has arrived that only says that an event exists."""
         self._notices[0 if interested else 1] += 1
 
     def received(self, messages: int) -> None:
-        """Note that messages have arrived, of any type."""
+        """Note that messages have arrived, of any type. Events of a run count one by one."""
         self._received += messages
 
     def sent(self, message: Message, size: int) -> None:
-        """Note that a message of `size` bytes was sent."""
+        """Note that a message of `size` bytes was sent. A run counts as many messages as it has
+        events, as in a simulation."""
         kind = type(message)
         counted = self._sends.get(kind)
         if counted is None:
             counted = self._sends[kind] = [0, 0]
-        counted[0] += 1
+        counted[0] += cast(Carrier, message).count if message.carries else 1
         counted[1] += size
         self._changed[kind] = None
 

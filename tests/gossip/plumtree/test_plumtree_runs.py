@@ -1,17 +1,18 @@
-"""Events that come together are taken together, and nobody can tell."""
+"""A run is taken as one, and what a node does is what it would do for its events one by one."""
 
 from collections import defaultdict
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbweaver.core.messages import Event
-from orbweaver.gossip.plumtree.messages import IHave, Newest, Push
+from orbweaver.gossip.plumtree.messages import Graft, IHave, Newest, Push, PushRun, push
 from tests.gossip.plumtree.plumtree_net import Net
 
 ME, FEEDER = 1, 0
 
-runs = st.lists(
+drawn_runs = st.lists(
     st.tuples(
         st.sampled_from([0, 0, 0, 2, 3]),  # sender
         st.sampled_from([5, 5, 5, 6, ME]),  # publisher
@@ -25,84 +26,129 @@ runs = st.lists(
 )
 
 
-def frames(drawn):
-    """(pause before, sender, its messages): what a sender has to say goes in one frame until
-    somebody else has his turn, or time passes."""
+def messages(drawn):
+    """(pause before, sender, its run)"""
     following = defaultdict(int)
-    told = []
     pause = 0
     for sender, publisher, topic, skipped, count, age_ms, after in drawn:
         first = max(0, following[publisher, topic] + skipped)
         following[publisher, topic] = first + count
-        pushes = [
-            Push(Event(topic, publisher, 0, seq), 1, age_ms) for seq in range(first, first + count)
-        ]
-        if told and not pause and told[-1][1] == sender:
-            told[-1][2].extend(pushes)
-        else:
-            told.append((pause, sender, pushes))
+        payloads = [b"%d" % seq for seq in range(first, first + count)]
+        event = Event(topic, publisher, 0, first, payloads[0])
+        yield pause, sender, push(event, 1, age_ms, tuple(payloads[1:]))
         pause = after
-    return told
 
 
-def play(told, receive):
+def apart(found):
+    """(key, single message), with runs taken apart."""
+    for key, message in found:
+        for single in message.singles() if isinstance(message, Push) else [message]:
+            yield key, single
+
+
+def play(drawn, receive):
     net = Net(4, (1, 0), (1, 2), (1, 3), topics="t")
     node = net.nodes[ME]
+    delivered = []
+    node.outbox.deliver = delivered.append
     seen = []
-    for pause, sender, pushes in told:
+    for pause, sender, run in messages(drawn):
         net.pump.clock.now += pause
         if pause:
             for timer in list(node.outbox.timers):
                 if node.outbox.timers[timer] <= net.pump.clock.now:
                     del node.outbox.timers[timer]
                     node.wake(timer)
-        receive(node, sender, pushes)
+        receive(node, sender, run)
         # What goes to one peer is in order; between peers there is none.
         sent = defaultdict(list)
-        for to, message in node.outbox.take():
+        for to, message in apart(node.outbox.take()):
             sent[to].append(message)
-        seen.append((dict(sent), list(node.outbox.delivered), dict(node.outbox.timers)))
+        got = [single for _, single in apart((0, message) for message in delivered)]
+        seen.append((dict(sent), got, dict(node.outbox.timers)))
     return seen
 
 
-def one_by_one(node, sender, pushes):
-    for push in pushes:
-        node.on_push(sender, push)
+def one_by_one(node, sender, run):
+    for single in run.singles():
+        node.receive(sender, single)
 
 
-def together(node, sender, pushes):
-    node.on_pushes(sender, pushes)
+def together(node, sender, run):
+    node.receive(sender, run)
 
 
 @settings(deadline=None, max_examples=300)
-@given(runs)
+@given(drawn_runs)
 def test_together_is_the_same_as_one_by_one(drawn):
-    told = frames(drawn)
-    assert play(told, together) == play(told, one_by_one)
+    assert play(drawn, together) == play(drawn, one_by_one)
 
 
-def test_a_run_is_taken_at_once(monkeypatch):
-    """Or the test above would compare a thing with itself."""
+def run(first, count, publisher=5, topic="t"):
+    return PushRun(Event(topic, publisher, 0, first), 1, 0, (b"",) * (count - 1))
+
+
+def fed():
+    """A node between two others, which gets stream 5 from its feeder: number 0 has come."""
     net = Net(3, (1, 0), (1, 2))
     node = net.nodes[ME]
     node.on_push(FEEDER, Push(Event("t", 5, 0, 0), 1, 0))
+    node.outbox.take()
+    return net, node
+
+
+def test_a_run_is_taken_and_passed_on_at_once(monkeypatch):
+    """Or the test above would compare a thing with itself."""
+    _, node = fed()
     monkeypatch.setattr(type(node), "on_push", None)
-    node.on_pushes(FEEDER, [Push(Event("t", 5, 0, seq), 1, 0) for seq in range(1, 100)])
-    assert [seq for _, seq, _ in node.got()] == list(range(100))
+    delivered = []
+    node.outbox.deliver = delivered.append
+    node.on_run(FEEDER, run(1, 99))
+    assert delivered == [run(1, 99)]
+    assert node.outbox.take() == [(2, PushRun(Event("t", 5, 0, 1), 2, 0, (b"",) * 98))]
 
 
-def test_while_something_is_looked_for_each_is_looked_at(monkeypatch):
-    net = Net(3, (1, 0), (1, 2))
-    node = net.nodes[ME]
-    for seq in (0, 1):
-        node.on_push(FEEDER, Push(Event("t", 5, 0, seq), 1, 0))
+@pytest.mark.parametrize(
+    ("sender", "late"),
+    [(FEEDER, run(3, 4)), (FEEDER, run(0, 4)), (2, run(1, 4)), (FEEDER, run(0, 4, publisher=6))],
+    ids=["a gap", "an overlap", "another neighbour", "another stream"],
+)
+def test_a_run_that_is_not_the_next_is_taken_apart(sender, late):
+    _, node = fed()
+    node.on_run(sender, late)
+    passed_on = [message for _, message in node.outbox.take() if isinstance(message, Push)]
+    assert passed_on
+    assert all(type(message) is Push for message in passed_on)
+
+
+def test_while_something_is_looked_for_each_is_looked_at():
+    _, node = fed()
+    node.on_push(FEEDER, Push(Event("t", 5, 0, 1), 1, 0))
     node.on_ihave(2, IHave((Newest((5, 0, "t"), 4, 0),)))
-    looked_at = []
-    on_push = type(node).on_push
-    monkeypatch.setattr(
-        type(node), "on_push", lambda *call: looked_at.append(call[2]) or on_push(*call)
-    )
-    node.on_pushes(FEEDER, [Push(Event("t", 5, 0, seq), 1, 0) for seq in range(2, 9)])
-    assert len(looked_at) >= 3
+    node.on_run(FEEDER, run(2, 7))
     assert [seq for _, seq, _ in node.got()] == list(range(9))
     assert not node._grafting.missing.events
+
+
+def test_one_event_of_a_run_can_be_grafted():
+    _, node = fed()
+    payloads = tuple(b"%d" % seq for seq in range(2, 100))
+    node.on_run(FEEDER, PushRun(Event("t", 5, 0, 1, b"1"), 1, 0, payloads))
+    node.outbox.take()
+    node.on_graft(2, Graft((5, 0, "t"), (1, 42, 99, 100), 1000))
+    sent = [message.event for _, message in node.outbox.take()]
+    assert [(event.seq, event.payload) for event in sent] == [(1, b"1"), (42, b"42"), (99, b"99")]
+
+
+def test_what_is_published_together_leaves_in_one_message():
+    net = Net(2, (0, 1))
+    node = net.nodes[0]
+    node.publish("t", b"0")
+    node.outbox.take()
+    published = node.publish_run("t", [b"1", b"2", b"3"])
+    assert [(e.event.seq, e.event.payload) for e in published.singles()] == [
+        (1, b"1"), (2, b"2"), (3, b"3")
+    ]  # fmt: skip
+    [(to, message)] = node.outbox.take()
+    assert (to, message) == (1, PushRun(published.event, 1, 0, (b"2", b"3")))
+    assert node.publish("t", b"4").seq == 4

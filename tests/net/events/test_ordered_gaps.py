@@ -19,7 +19,12 @@ def _lose(node: NetworkNode, numbers: Sequence[int]) -> None:
     inside = node.host.gate.inside
 
     def receive(sender: NodeId, messages: Sequence[Message]) -> None:
-        kept = [m for m in messages if not (isinstance(m, Carrier) and m.event.seq in numbers)]
+        singles = [
+            single
+            for message in messages
+            for single in (message.singles() if isinstance(message, Carrier) else [message])
+        ]
+        kept = [m for m in singles if not (isinstance(m, Carrier) and m.event.seq in numbers)]
         if kept:
             inside(sender, kept)
 

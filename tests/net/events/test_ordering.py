@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Carrier, Event
+from orbweaver.gossip.plumtree.messages import PushRun
 from orbweaver.net.events.ordering import Ordered
 
 WAIT = 5000
@@ -35,6 +36,27 @@ def test_what_comes_in_order_is_given_out_at_once():
     order = Ordered()
     assert [seqs(order.offer(event(seq), seq)) for seq in range(5)] == [[0], [1], [2], [3], [4]]
     assert order.due() is None
+
+
+def run(first, count):
+    return PushRun(Event("t", NodeId(1), 0, first), 1, 0, (b"",) * (count - 1))
+
+
+def test_a_run_that_goes_on_is_given_out_whole():
+    order = started()
+    assert order.offer(run(1, 5), 0) == [run(1, 5)]
+    assert seqs(order.offer(event(6), 0)) == [6]
+
+
+def test_any_other_run_is_taken_apart():
+    order = started()
+    assert order.offer(run(3, 3), 0) == []
+    assert seqs(order.offer(run(1, 2), 0)) == [1, 2, 3, 4, 5]
+    assert seqs(order.offer(run(4, 4), 0)) == [6, 7]
+    assert order.late == 2
+    order.expect((1, 1, "t"), 0, [(2, 4)])
+    new_life = PushRun(Event("t", NodeId(1), 1, 0), 1, 0, (b"", b"", b""))
+    assert seqs(order.offer(new_life, 0)) == [0, 1]
 
 
 def test_what_comes_early_waits_for_what_is_before():

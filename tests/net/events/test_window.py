@@ -92,6 +92,66 @@ def test_numbers_that_cannot_be_leave_no_trace(impossible):
     assert log.sizes() == {"events": 0, "bytes": 0, "streams": 0, "topics": 0}
 
 
+# -- runs
+
+
+def put_run(log, first, count, now=0, size=0, **fields):
+    payloads = tuple(b"%d" % seq + bytes(size) for seq in range(first, first + count))
+    return log.put(event(first, payload=payloads[0], **fields), 0, now, None, payloads[1:])
+
+
+def test_a_run_that_goes_on_is_one_entry_of_many_events():
+    log = EventLog()
+    assert put_run(log, 0, 5)
+    assert put_run(log, 5, 10)
+    assert len(log._order) == 2
+    assert log.sizes() | {"bytes": 0} == {"events": 15, "bytes": 0, "streams": 1, "topics": 1}
+    assert kept(log) == [(1, seq) for seq in range(15)]
+    assert [e.payload for e, _ in log.missing_of("t", {}, 1, EVERYTHING, 0)] == [
+        b"%d" % seq for seq in range(15)
+    ]
+    assert list(log.kept("t", 0, 1, 0)) == [((1, 0, "t"), seq) for seq in range(15)]
+    assert not log.put(event(7), 0, 0)
+
+
+@pytest.mark.parametrize("first", [3, 4, 6, 100])
+def test_a_run_that_does_not_go_on_changes_nothing(first):
+    log = filled(*(event(seq) for seq in range(5)))
+    assert not put_run(log, first, 5)
+    assert log.positions("t") == {(1, 0, "t"): (5,)}
+    assert log.sizes()["events"] == 5
+
+
+def test_a_neighbour_is_given_the_part_of_a_run_that_it_lacks():
+    log = EventLog()
+    put_run(log, 0, 10)
+    assert kept(log, positions={(1, 0, "t"): (4, 6, 8)}) == [(1, 4), (1, 5), (1, 8), (1, 9)]
+    assert kept(log, limit=3 * (EVENT_COST + 1)) == [(1, 0), (1, 1), (1, 2)]
+
+
+@pytest.mark.parametrize("events_max", [10, 100, 1000])
+def test_the_limit_on_events_counts_those_of_runs(events_max):
+    log = EventLog(events_max=events_max)
+    for first in range(0, 3000, 30):
+        assert put_run(log, first, 30)
+        assert log.sizes()["events"] <= events_max
+        assert log._windows["t"].held == {(None, 1): log.sizes()["events"]}
+    assert kept(log)[-1] == (1, 2999)
+    entry = 30 if events_max == 1000 else 1
+    assert log.sizes()["events"] >= events_max - events_max // 64 - entry
+
+
+def test_the_limit_on_bytes_counts_all_payloads_of_runs():
+    log = EventLog(bytes_max=100_000)
+    for first in range(0, 300, 3):
+        assert put_run(log, first, 3, size=1000)
+        assert sum(log._held.values()) == log.sizes()["bytes"] <= 100_000
+    assert log.sizes()["bytes"] > 90_000
+    assert kept(log)[-1] == (1, 299)
+    log.drop_topic("t")
+    assert log.sizes() == {"events": 0, "bytes": 0, "streams": 1, "topics": 0}
+
+
 # -- limits
 
 
@@ -145,20 +205,6 @@ def test_a_seal_is_counted_once_however_many_streams_are_under_it():
     log.drop_topic("t")
     assert log.sizes()["bytes"] == 0
     assert log._sealed == {}
-
-
-def test_a_seal_that_was_closed_later_is_not_given_back_twice():
-    """Of our own events all but the last are put while their seal is open, without a name."""
-    seal = Seal(b"")
-    log = EventLog(seal_to_bytes=lambda seal: b"x" * 100)
-    for seq in range(3):
-        log.put(event(seq, seal=seal), 0, 0)
-    seal.name = b"closed"
-    log.put(event(3, "u", seal=seal), 0, 0)
-    assert log.sizes()["bytes"] == 4 * EVENT_COST + 100 * SEAL_COST
-    log.drop_topic("t")
-    log.drop_topic("u")
-    assert log.sizes()["bytes"] == 0
 
 
 def test_what_is_too_old_goes_with_what_comes():
@@ -389,9 +435,7 @@ def test_strangers_cannot_make_it_remember_more_than_so_many_streams():
 
 
 def sealed(time_ms, publisher):
-    seal = BatchSeal(publisher)
-    seal.name, seal.time_ms = b"%d" % time_ms, time_ms
-    return seal
+    return BatchSeal(b"%d" % time_ms, publisher, time_ms, b"")
 
 
 def test_the_streams_of_one_publisher_do_not_push_out_those_of_others():

@@ -97,7 +97,10 @@ class Arena:
 
     def delivered(self) -> list[bytes]:
         """What has come at the victim besides."""
-        waiting = [message.event.payload for message in self.at_victim._buffer]
+        reader = self.at_victim
+        waiting = [delivery.payload for delivery in reversed(reader._ready)]
+        for message in reader._buffer:
+            waiting += [message.event.payload, *message.more]
         return self.evil + [payload for payload in waiting if not payload.startswith(b"honest")]
 
     at_victim: Subscription

@@ -34,7 +34,7 @@ from orbweaver.net.wire.frames import (
     messages_header,
     read_control,
 )
-from orbweaver.net.wire.seals import BatchSeal, SealBody, _name, _signed_part, event_hash
+from orbweaver.net.wire.seals import BatchSeal, SealBody, _signed_part, event_hashes
 from orbweaver.overlays.catalog import find
 
 KEPT_MAX = 10_000
@@ -218,18 +218,20 @@ class Attacker:
 
 
 def make_seal(
-    identity: Identity, events: Iterable[Event], time_ms: int | None = None, junk: int = 0
+    identity: Identity,
+    events: Iterable[Event],
+    time_ms: int | None = None,
+    junk: int = 0,
+    cluster: str = "orbweaver",
 ) -> bytes:
     when = round(time.time() * 1000) if time_ms is None else time_ms
-    hashes = b"".join(map(event_hash, events)) + os.urandom(16 * junk)
-    signature = identity.sign(_signed_part(when, hashes))
+    hashes = b"".join(event_hashes(event)[0] for event in events) + os.urandom(16 * junk)
+    signature = identity.sign(_signed_part(cluster, when, hashes))
     return msgspec.msgpack.encode(SealBody(identity.public_key, when, hashes, signature))
 
 
 def name_seal(event: Event, body: bytes) -> Event:
-    seal = BatchSeal(NodeId(0))
-    seal.name = _name(body)
-    msgspec.structs.force_setattr(event, "seal", seal)
+    msgspec.structs.force_setattr(event, "seal", BatchSeal(body, NodeId(0), 0, b""))
     return event
 
 

@@ -13,7 +13,7 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Event
 from orbweaver.gossip import notices
 from orbweaver.gossip.messages import Notice, Pulled
-from orbweaver.gossip.plumtree.messages import Push
+from orbweaver.gossip.plumtree.messages import Push, PushRun
 from orbweaver.gossip.plumtree.plumtree import Plumtree
 from orbweaver.net.events.answers import ASK_S_MIN
 from orbweaver.net.gate.rules import AGE_MS_MAX, HOPS_MAX
@@ -223,6 +223,42 @@ def test_seals_that_are_false() -> None:
                     attacker.control(Seals((data,)))
                 await attacker.is_cut_off()
             assert ring.counters.bad_seals == 9 * (STRIKES_MAX + 1)
+            await ring.check()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_an_event_out_of_another_cluster(overlay: str) -> None:
+    async def scenario() -> None:
+        async with arena(overlay) as ring:
+            attacker = await ring.member()
+            event = attacker.event(0)
+            seal = make_seal(attacker.identity, [event], cluster="test")
+            attacker.control(Seals((seal,)))
+            carry(attacker, name_seal(event, seal))
+            await until(lambda: ring.counters.forged == 1)
+            assert ring.counters.bad_seals == 1
+            await ring.check()
+            assert ring.delivered() == []
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("how", ["one event is not signed", "more than a run may have"])
+def test_false_runs(how: str) -> None:
+    async def scenario() -> None:
+        async with arena() as ring:
+            attacker = await ring.member()
+            for seq in range(0, 300 * TRIES, 300):
+                count = 300 if how == "more than a run may have" else 10
+                events = [attacker.event(seq + n) for n in range(count)]
+                attacker.seal(*events[:9])
+                more = tuple(event.payload for event in events[1:])
+                attacker.send(PushRun(events[0], 1, 0, more))
+            await attacker.is_cut_off()
+            assert ring.counters.forged + ring.counters.bad_frames == STRIKES_MAX + 1
+            assert ring.delivered() == []
             await ring.check()
 
     run(scenario)

@@ -9,7 +9,8 @@ import pytest
 
 from orbweaver.core.messages import Event, Message
 from orbweaver.gossip.messages import Relay, Shuffle
-from orbweaver.gossip.plumtree.messages import Prune, Push
+from orbweaver.gossip.plumtree.messages import Prune, Push, PushRun
+from orbweaver.net.events.seen import SEQ_MAX
 from orbweaver.net.gate import rules as the_rules
 from orbweaver.net.gate.publishers import Publishers
 from orbweaver.net.gate.rules import (
@@ -31,7 +32,7 @@ from orbweaver.net.gate.rules import (
 from orbweaver.net.keys.identity import Identity
 from orbweaver.net.peers import outqueue
 from orbweaver.net.settings import make_settings
-from orbweaver.net.wire.seals import Sealer
+from orbweaver.net.wire.seals import event_hashes, seal_events
 
 NOW = 1_800_000_000_000
 """The time of day, in milliseconds."""
@@ -43,14 +44,19 @@ RULES = Rules(True, 1000, 60_000, Publishers({"closed/#": [f"{OTHER.node:016x}"]
 def sealed(time_ms: int = NOW, identity: Identity = ME, **fields: Any) -> Event:
     named = {"topic": "news", "publisher": identity.node, "epoch": 7, "seq": 0, "payload": b"x"}
     event = Event(**named | fields)
-    sealer = Sealer(identity, lambda: time_ms)
-    sealer.add(event)
-    sealer.close()
-    return event
+    seal = seal_events(identity, "test", event_hashes(event), time_ms)
+    return msgspec.structs.replace(event, seal=seal)
 
 
 def push(event: Event, hops: int = 1, age_ms: int = 0) -> Push:
     return Push(event, hops, age_ms)
+
+
+def run(*payloads: bytes, signed: int = 256) -> PushRun:
+    """A run of which the first `signed` events are signed."""
+    first, more = Event("news", ME.node, 7, 0, payloads[0]), payloads[1:]
+    seal = seal_events(ME, "test", event_hashes(first, more)[:signed], NOW)
+    return PushRun(msgspec.structs.replace(first, seal=seal), 1, 0, more)
 
 
 def ruling(message: Message, sender: Sender = PEER, rules: Rules = RULES) -> tuple[str, str]:
@@ -71,8 +77,11 @@ BROKEN: list[tuple[str, Sender, Message, str, str]] = [
     ("possible_numbers", PEER, push(sealed(), age_ms=2 * AGE_MS_MAX + 1), "blame", "bad_messages"),
     ("possible_numbers", PEER, push(sealed(seq=-1)), "blame", "bad_messages"),
     ("possible_numbers", PEER, push(sealed(seq=-1), HOPS_MAX + 1), "blame", "bad_messages"),
+    ("possible_numbers", PEER, push(sealed(seq=SEQ_MAX)), "blame", "bad_messages"),
     ("payload_size", PEER, push(sealed(payload=bytes(1001))), "drop", "bad_messages"),
+    ("payload_size", PEER, run(b"x", bytes(1001), b"x"), "drop", "bad_messages"),
     ("signature", PEER, push(Event("news", ME.node, 7, 0, b"x")), "blame", "forged"),
+    ("signature", PEER, run(b"x", b"y", b"z", signed=2), "blame", "forged"),
     ("signing_time", PEER, push(sealed(NOW - 60_001)), "drop", "replayed"),
     ("signing_time", PEER, push(sealed(NOW + 60_001)), "drop", "replayed"),
     ("signing_time", PEER, push(sealed(NOW - 120_001)), "blame", "replayed"),
@@ -86,6 +95,7 @@ SOUND: list[Message] = [
     push(sealed(), HOPS_MAX, AGE_MS_MAX),
     push(sealed(payload=bytes(1000))),
     push(sealed(payload=b"")),
+    run(b"x", bytes(1000), b""),
     push(sealed(NOW - 60_000)),
     push(sealed(NOW + 60_000)),
     push(sealed(identity=OTHER, topic="closed/a")),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import msgspec
+
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Codec, Event, Message
 from orbweaver.core.topics import NOTHING, TopicTable
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.messages import Shuffle
-from orbweaver.gossip.plumtree.messages import Prune, Push
+from orbweaver.gossip.plumtree.messages import Prune, Push, PushRun
 from orbweaver.net.counters import Counters
 from orbweaver.net.gate.rules import SEVERAL_BYTES_MAX
 from orbweaver.net.keys.identity import Identity
@@ -18,7 +20,7 @@ from orbweaver.net.peers.outqueue import UPKEEP_MAX, OutQueue, wrap
 from orbweaver.net.wire.connection import TOLD_CARDS_MAX, TOLD_SEALS_MAX
 from orbweaver.net.wire.frames import MESSAGES, Cards, FrameReader, Seals, read_control
 from orbweaver.net.wire.packing import FRAME_SOFT_MAX, SEALS_TOGETHER, pack
-from orbweaver.net.wire.seals import Sealer
+from orbweaver.net.wire.seals import event_hashes, seal_events
 from orbweaver.overlays.spidercast import SpiderCast
 from orbweaver.overlays.spidercast.messages import Leave
 
@@ -106,6 +108,39 @@ def test_a_message_to_many_is_encoded_once():
     assert len(calls) == 1
 
 
+# -- runs
+
+
+def run(first: int, *sizes: int) -> PushRun:
+    payloads = [bytes(size) for size in sizes]
+    return PushRun(Event("t", ME.node, 0, first, payloads[0]), 1, 0, tuple(payloads[1:]))
+
+
+def test_limits_count_the_events_of_runs():
+    queue, counters = put_all(run(0, 1, 1), run(2, 1, 1, 1), Prune("t"), messages_max=5)
+    assert (queue.events, queue.bytes, len(queue), counters.dropped_data) == (4, 3, 4, 2)
+    queue, counters = put_all(run(0, 400, 400), run(2, 400, 400))
+    assert (queue.events, queue.bytes, counters.dropped_data) == (2, 800, 2)
+    mark = queue.mark()
+    assert [message.event.seq for message in taken(queue)] == [2]
+    assert (queue.events, queue.bytes, queue.passed) == (0, 0, mark)
+
+
+def test_a_run_larger_than_the_queue_is_still_sent():
+    queue, counters = put_all(run(0, *[0] * 30), messages_max=10)
+    assert (queue.events, counters.dropped_data) == (30, 0)
+    assert [message.count for message in taken(queue)] == [30]
+
+
+def test_of_a_run_only_the_events_that_are_too_large_are_dropped():
+    queue, _ = put_all(run(0, 10, 2000, 20), run(3, 1, 1), bytes_max=10_000)
+    mark = queue.mark()
+    dropped = queue.drop_larger(1000)
+    assert [parcel.message for parcel in dropped] == [push(1, 2000)]
+    assert (queue.events, queue.bytes, mark - queue.passed) == (4, 32, 4)
+    assert taken(queue) == [push(0, 10), push(2, 20), run(3, 1, 1)]
+
+
 # -- packing
 
 
@@ -160,10 +195,9 @@ def sealed(count: int) -> list[Push]:
     """Each event under a seal of its own."""
     made = []
     for seq in range(count):
-        sealer = Sealer(ME, lambda seq=seq: seq)
-        made.append(push(seq))
-        sealer.add(made[-1].event)
-        sealer.close()
+        event = push(seq).event
+        seal = seal_events(ME, "test", event_hashes(event), seq)
+        made.append(Push(msgspec.structs.replace(event, seal=seal), 1, 0))
     return made
 
 

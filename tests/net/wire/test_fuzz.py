@@ -191,7 +191,7 @@ SEAL_BYTES = st.one_of(
 @given(st.one_of(SEAL_BYTES, damaged(SEAL_BYTES)))
 def test_seals_are_refused(data: bytes) -> None:
     with pytest.raises(ProtocolError):
-        SealChecker().check(data)
+        SealChecker("orbweaver").check(data)
 
 
 @settings(deadline=None, max_examples=300)

@@ -5,36 +5,51 @@ import pytest
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId
-from orbweaver.core.messages import Event
+from orbweaver.core.messages import Event, run_of
 from orbweaver.net.keys.identity import Identity
-from orbweaver.net.wire.seals import EVENTS_MAX, BatchSeal, SealBody, SealChecker, Sealer
+from orbweaver.net.wire.seals import EVENTS_MAX, SealBody, SealChecker, event_hashes, seal_events
 
 ME = Identity.generate()
 
 
-def sealed(count: int) -> list[Event]:
-    sealer = Sealer(ME, lambda: 1000)
-    events = [Event("t", ME.node, 5, seq, b"payload") for seq in range(count)]
-    for event in events:
-        sealer.add(event)
-    sealer.close()
-    return events
+def run(count: int) -> tuple[Event, list[bytes]]:
+    """The first event and the payloads of the others."""
+    return Event("t", ME.node, 5, 7, b"payload 0"), [b"payload %d" % n for n in range(1, count)]
+
+
+def sealed(count: int, time_ms: int = 1000) -> bytes:
+    return seal_events(ME, "test", event_hashes(*run(count)), time_ms).data
+
+
+def check(data: bytes, cluster: str = "test"):
+    return SealChecker(cluster).check(data)
 
 
 def test_events_of_a_tick_share_a_signature():
-    events = sealed(3)
-    seals = {id(event.seal) for event in events}
-    assert len(seals) == 1
-    seal = SealChecker().check(events[0].seal.data)
-    assert all(seal.covers(event) for event in events)
+    seal = check(sealed(3))
+    assert seal.covers(*run(3))
+    assert all(seal.covers(event) for event in run_of(*run(3)))
     assert seal.time_ms == 1000
     assert seal.publisher == ME.node
 
 
-def test_a_seal_has_room_for_so_many():
-    events = sealed(EVENTS_MAX + 1)
-    assert len({id(event.seal) for event in events}) == 2
-    assert all(SealChecker().check(event.seal.data).covers(event) for event in events[-2:])
+@pytest.mark.parametrize("change", [{"topic": "u"}, {"seq": 6}, {"seq": 8}, {"epoch": 6}], ids=str)
+def test_a_changed_run_is_not_covered(change):
+    first, more = run(5)
+    seal = check(sealed(5))
+    assert not seal.covers(msgspec.structs.replace(first, **change), more)
+    assert not seal.covers(first, [*more[:2], b"other", *more[3:]])
+    assert not seal.covers(first, [*more, b"one more"])
+    assert seal.covers(first, more[:2]), "each event is signed, not the run"
+
+
+def test_a_seal_is_worth_nothing_in_another_cluster():
+    with pytest.raises(ProtocolError, match="not in cluster 'prod'"):
+        check(sealed(1), "prod")
+
+
+def test_a_seal_has_room_for_a_run():
+    assert check(sealed(EVENTS_MAX)).covers(*run(EVENTS_MAX))
 
 
 @pytest.mark.parametrize(
@@ -43,8 +58,8 @@ def test_a_seal_has_room_for_so_many():
     ids=str,
 )
 def test_a_changed_event_is_not_covered(change):
-    event = sealed(3)[1]
-    seal = SealChecker().check(event.seal.data)
+    _, event, _ = run_of(*run(3))
+    seal = check(sealed(3))
     assert seal.covers(event)
     assert not seal.covers(msgspec.structs.replace(event, **change))
 
@@ -63,48 +78,33 @@ def body(data: bytes) -> SealBody:
     ids=lambda change: str(change)[:30],
 )  # fmt: skip
 def test_a_changed_seal_is_refused(change):
-    data = sealed(2)[0].seal.data
+    data = sealed(2)
     false = msgspec.msgpack.encode(msgspec.structs.replace(body(data), **change))
     with pytest.raises(ProtocolError):
-        SealChecker().check(false)
+        check(false)
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00", b"\xc1", b"\x94\x01\x02\x03\x04", b"\xff" * 100])
 def test_rubbish_is_no_seal(data):
     with pytest.raises(ProtocolError):
-        SealChecker().check(data)
+        check(data)
 
 
 def test_a_seal_is_checked_once(monkeypatch):
     checks = []
     monkeypatch.setattr("orbweaver.net.wire.seals.verify", lambda *_: checks.append(1) or True)
-    checker = SealChecker()
-    data = sealed(2)[0].seal.data
+    checker = SealChecker("test")
+    data = sealed(2)
     assert checker.check(data) is checker.check(bytes(data))
     assert len(checks) == 1
 
 
 def test_what_was_checked_is_forgotten_in_time(monkeypatch):
     monkeypatch.setattr(SealChecker, "SEALS_MAX", 3)
-    checker = SealChecker()
+    checker = SealChecker("test")
     for _ in range(10):
-        checker.check(sealed(1)[0].seal.data)
+        checker.check(sealed(1))
     assert len(checker._checked) == 1  # equal events, equal seals
     for n in range(10):
-        sealer = Sealer(ME, lambda n=n: n)
-        event = Event("t", ME.node, 5, n)
-        sealer.add(event)
-        sealer.close()
-        checker.check(event.seal.data)
+        checker.check(sealed(1, time_ms=n))
     assert len(checker._checked) == 3
-
-
-def test_a_seal_is_open_until_the_tick_ends():
-    sealer = Sealer(ME, lambda: 0)
-    event = Event("t", ME.node, 0, 0)
-    sealer.add(event)
-    assert isinstance(event.seal, BatchSeal)
-    assert not event.seal.data
-    sealer.close()
-    assert event.seal.data
-    sealer.close()  # nothing to sign

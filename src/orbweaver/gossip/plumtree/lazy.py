@@ -44,7 +44,7 @@ class LazyPush:
     def greet(self, peer: NodeId, interest: Interest) -> None:
         """Tell a new neighbour the newest of each stream that it may have missed."""
         newest = [
-            (stream, held.event.seq)
+            (stream, held.last_seq)
             for topic in self._cache.topics()
             if self._topic_mask(topic) & interest.mask
             for stream, held in self._cache.newest(topic).items()

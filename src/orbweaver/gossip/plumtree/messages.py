@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
+from msgspec import Meta
 
 from orbweaver.core.ids import Topic
-from orbweaver.core.messages import Carrier, Message, Purpose, StreamId
+from orbweaver.core.messages import (
+    RUN_EVENTS_MAX,
+    Carrier,
+    Event,
+    Message,
+    Purpose,
+    StreamId,
+    run_of,
+)
 
 
 class Push(Carrier, frozen=True, gc=False, tag="push"):
     """An event over an eager link, or in answer to a GRAFT (Plumtree's GOSSIP)."""
+
+    def singles(self) -> list[Push]:
+        return [Push(event, self.hops, self.age_ms) for event in run_of(self.event, self.more)]
+
+
+class PushRun(Push, frozen=True, gc=False, tag="run"):
+    """Events of one stream over an eager link (ours): those that were published in one tick."""
+
+    more: Annotated[tuple[bytes, ...], Meta(max_length=RUN_EVENTS_MAX - 1)]
+
+
+def push(event: Event, hops: int, age_ms: int, more: tuple[bytes, ...] = ()) -> Push:
+    return PushRun(event, hops, age_ms, more) if more else Push(event, hops, age_ms)
 
 
 class Newest(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -12,13 +12,13 @@ from orbweaver.core.topics import Interest
 from orbweaver.gossip.cache import EventCache, Held
 from orbweaver.gossip.plumtree.grafting import Grafting
 from orbweaver.gossip.plumtree.lazy import LazyPush
-from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push
+from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push, PushRun, push
 from orbweaver.gossip.plumtree.tree import Tree
 from orbweaver.gossip.streams import AGE_SLACK_MS, Stream
 
 
 class Plumtree:
-    messages = (Push, IHave, Graft, Gone, Prune)
+    messages = (Push, PushRun, IHave, Graft, Gone, Prune)
     TIMER_GRAFT = "graft"
 
     CACHE_SIZE = Grafting.PAST
@@ -65,14 +65,25 @@ class Plumtree:
         self._grafting.missing.give_up_topic(topic)
 
     def publish(self, topic: Topic, payload: bytes) -> Event:
+        return self.publish_run(topic, (payload,)).event
+
+    def publish_run(self, topic: Topic, payloads: Sequence[bytes]) -> Push:
+        """Publish events that follow each other, in one message."""
         seq = self._next_seq.get(topic, 0)
-        self._next_seq[topic] = seq + 1
-        event = Event(topic, self._me, self._epoch, seq, payload)
+        self._next_seq[topic] = end = seq + len(payloads)
+        first, *more = payloads
+        event = Event(topic, self._me, self._epoch, seq, first, self._context.seal())
         key = (self._me, self._epoch, topic)
         stream = self._streams.get(key) or self._new_stream(key)
-        stream.settle(seq)
-        self._spread([Held(event, 0, 0, self._outbox.now())], key, None)
-        return event
+        stream.next_seq = end
+        run = push(event, 0, 0, tuple(more))
+        self._spread(run, key, None)
+        return run
+
+    def reach(self, topic: Topic) -> int:
+        """Return how many neighbours are interested in a topic."""
+        bit = self._topic_mask(topic)
+        return sum(1 for interest in self._peers.values() if interest.mask & bit)
 
     def peer_up(self, peer: NodeId, interest: Interest) -> None:
         """Called for a new neighbour, and again when its interest changed."""
@@ -114,55 +125,37 @@ class Plumtree:
         stream.settle(seq)
         if tree is not None and tree.take_new(sender, self._peers):
             self._outbox.send(sender, Graft(key, (), 0))
-        now = self._outbox.now()
-        since = self._subscribed_at.get(topic)
-        # Not what was published before the subscription.
-        if since is not None and message.age_ms <= now - since + AGE_SLACK_MS:
-            self._outbox.deliver(message)
-        self._spread([Held(event, message.hops, message.age_ms, now)], key, sender)
+        self._deliver(message)
+        self._spread(message, key, sender)
         if stream.next_seq <= seq and self._cares(topic):
             stream.skip_below(seq - Grafting.PULL_MAX)
             if self._note(key, seq - 1, sender):
                 self._arm()
 
-    def on_pushes(self, sender: NodeId, messages: Sequence[Push]) -> None:
-        """Take several events, in order. When events follow each other fast, they nearly always
-        are the next of their stream and come from its feeder. Then there is nothing to find out,
-        and all of them are taken together."""
-        at = 0
-        while at < len(messages):
-            event = messages[at].event
-            key = (event.publisher, event.epoch, event.topic)
-            stream = self._streams.get(key)
-            tree = self._trees.get(event.topic)
-            end = at + 1
-            if (
-                stream is not None
-                and stream.next_seq == event.seq
-                and not (stream.ahead or self._grafting.missing.events)
-                and tree is not None
-                and tree.feeder == sender
-                and sender not in tree.pruned
-                and event.publisher != self._me
-            ):
-                end = _end_of_run(messages, at)
-            if end - at > 1:
-                self._on_run(sender, messages[at:end], key)
-            else:
-                self.on_push(sender, messages[at])
-            at = end
-
-    def _on_run(self, sender: NodeId, run: Sequence[Push], key: StreamId) -> None:
-        self._streams[key].next_seq += len(run)
-        self._trees[key[2]].rival = None
-        now = self._outbox.now()
-        since = self._subscribed_at.get(key[2])
-        if since is not None:
-            oldest = now - since + AGE_SLACK_MS
-            for message in run:
-                if message.age_ms <= oldest:
-                    self._outbox.deliver(message)
-        self._spread([Held(m.event, m.hops, m.age_ms, now) for m in run], key, sender)
+    def on_run(self, sender: NodeId, message: PushRun) -> None:
+        """Take a run. When events follow each other fast, a run nearly always is the next of its
+        stream and comes from its feeder. Then there is nothing to find out, and the run is taken
+        as one. Otherwise its events are taken one by one."""
+        event = message.event
+        key = (event.publisher, event.epoch, event.topic)
+        stream = self._streams.get(key)
+        tree = self._trees.get(event.topic)
+        if (
+            stream is not None
+            and stream.next_seq == event.seq
+            and not (stream.ahead or self._grafting.missing.events)
+            and tree is not None
+            and tree.feeder == sender
+            and sender not in tree.pruned
+            and event.publisher != self._me
+        ):
+            stream.next_seq += 1 + len(message.more)
+            tree.rival = None
+            self._deliver(message)
+            self._spread(message, key, sender)
+        else:
+            for single in message.singles():
+                self.on_push(sender, single)
 
     def _on_copy(self, sender: NodeId, message: Push) -> None:
         event = message.event
@@ -200,7 +193,7 @@ class Plumtree:
                 continue  # another node may still keep it
             age_ms = held.age_at(now)
             if age_ms <= message.age_ms_max:
-                self._outbox.send(sender, Push(held.event, held.hops + 1, age_ms))
+                self._outbox.send(sender, Push(held.numbered(seq), held.hops + 1, age_ms))
             else:
                 below = max(below, seq + 1)
         if below:
@@ -214,7 +207,7 @@ class Plumtree:
         if sender not in tree.lazy_push_peers:
             # What was pushed over the link before may have been lost.
             for stream, held in self._cache.newest(topic).items():
-                self._lazy.soon(sender, stream, held.event.seq)
+                self._lazy.soon(sender, stream, held.last_seq)
         tree.take_prune(sender)
 
     def on_gone(self, sender: NodeId, message: Gone) -> None:
@@ -282,23 +275,30 @@ class Plumtree:
         stream = self._streams[key] = Stream()
         return stream
 
-    def _spread(self, run: Sequence[Held], stream: StreamId, source: NodeId | None) -> None:
-        """Keep events of one stream, which follow each other, and pass them on."""
-        self._cache.put(run, stream)
+    def _deliver(self, message: Push) -> None:
+        """Deliver what was published since the node has subscribed."""
+        since = self._subscribed_at.get(message.event.topic)
+        if since is not None and message.age_ms <= self._outbox.now() - since + AGE_SLACK_MS:
+            self._outbox.deliver(message)
+
+    def _spread(self, message: Push, stream: StreamId, source: NodeId | None) -> None:
+        """Keep an event or a run, and pass it on."""
+        event, hops, age_ms, more = message.event, message.hops, message.age_ms, message.more
+        held = Held(event, hops, age_ms, self._outbox.now(), more)
+        self._cache.put(held, stream)
         publisher, _, topic = stream
         bit = self._topic_mask(topic)
         tree = self._trees.get(topic)
         lazy = tree.lazy_push_peers if tree is not None else ()
-        pushes: list[Push] = []
+        passed_on: Push | None = None
         for peer, interest in self._peers.items():
             if peer in (source, publisher) or not interest.mask & bit:
                 continue
             if peer in lazy:
-                self._lazy.soon(peer, stream, run[-1].event.seq)
+                self._lazy.soon(peer, stream, held.last_seq)
             else:
-                pushes = pushes or [Push(held.event, held.hops + 1, held.age_ms) for held in run]
-                for push in pushes:
-                    self._outbox.send(peer, push)
+                passed_on = passed_on or push(event, hops + 1, age_ms, more)
+                self._outbox.send(peer, passed_on)
         self._lazy.after(stream)
 
     def _tree(self, topic: Topic) -> Tree | None:
@@ -321,25 +321,9 @@ class Plumtree:
 
     ON: ClassVar[dict[type[Message], Callable[[Plumtree, NodeId, Any], None]]] = {
         Push: on_push,
+        PushRun: on_run,
         IHave: on_ihave,
         Graft: on_graft,
         Gone: on_gone,
         Prune: on_prune,
     }
-
-
-def _end_of_run(messages: Sequence[Push], at: int) -> int:
-    """Return the end of the run of events of one stream without a gap that begins at `at`."""
-    first = messages[at].event
-    topic, publisher, epoch, seq = first.topic, first.publisher, first.epoch, first.seq
-    for end in range(at + 1, len(messages)):
-        event = messages[end].event
-        seq += 1
-        if (
-            event.seq != seq
-            or event.topic != topic
-            or event.publisher != publisher
-            or event.epoch != epoch
-        ):
-            return end
-    return len(messages)

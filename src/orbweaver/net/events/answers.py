@@ -11,6 +11,7 @@ from time import thread_time
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Event, StreamId
+from orbweaver.net.events.departures import Written
 from orbweaver.net.events.digests import WHOLE, Range, parts_of, place_of, sound, sums_of, which
 from orbweaver.net.events.ways import Ways
 from orbweaver.net.events.window import EventLog
@@ -110,7 +111,7 @@ class Answers:
     def _write_answers(self, connection: Connection, message: Ask) -> None:
         room = ANSWER_BYTES
         frames: list[bytes] = []
-        given: list[Event] = []
+        given: list[Written] = []
         for wanted in {wanted.topic: wanted for wanted in message.wanted[:TOPICS_MAX]}.values():
             if room <= 0:
                 break
@@ -125,21 +126,18 @@ class Answers:
                 room -= len(event.payload) + 200
                 if answer := self._answer(connection, event, age_ms):
                     frames += answer
-                    given.append(event)
+                    given.append((event, 1))
         if frames:
             connection.write(frames)
-            self._host.on_given(connection, given)
+            self._host.outgoing.departures.written(connection, given)
 
     def _answer(self, connection: Connection, event: Event, age_ms: int) -> list[bytes]:
         if len(event.payload) > connection.payload_bytes_max:
             return []
-        self._host.outgoing.departures.written((event,))
         frames = []
         name = b""
         seal = event.seal
         if isinstance(seal, BatchSeal):
-            if not seal.data:
-                self._host.sealer.close()
             name = seal.name
             if name not in connection.told_seals:
                 frames.append(control_frame(Seals((tell_seal(seal, connection),))))

@@ -11,7 +11,7 @@ import msgspec
 
 from orbweaver.core.errors import ProtocolError, UsageError
 
-VERSION = 1
+VERSION = 2
 """Version of the file's format."""
 APPLICATION = int.from_bytes(b"ORBW", "big")
 """The application id that marks a database as a durable log of Orbweaver."""

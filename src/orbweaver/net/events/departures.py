@@ -8,57 +8,86 @@ announced, has not left, and neither has an event published while there was no n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from orbweaver.core.errors import NotDrained
-from orbweaver.core.ids import Topic
+from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Event
-from orbweaver.net.wire.frames import EventId
+from orbweaver.gossip.streams import add_number
 
 if TYPE_CHECKING:
     from orbweaver.net.events.window import EventLog
     from orbweaver.net.host import Host
+    from orbweaver.net.wire.connection import Connection
 
-UNSENT_MAX = 1 << 16
-"""Most events remembered as unsent; with more, the oldest count as lost."""
 LOOK_S = 0.01
 """Seconds between two checks of what is still unsent."""
 LOST_S = 1.0
 """Seconds between two checks of whether the window still has the unsent events."""
 
 
-def event_id(event: Event) -> EventId:
-    """Return the tuple that identifies an event."""
-    return (event.publisher, event.epoch, event.topic, event.seq)
+Written = tuple[Event, int]
+"""(the first event of a run, how many events the run has)"""
 
 
 class Departures:
-    """The node's own events that have not left yet."""
+    """The events that this node has published in this life, and which of them have left."""
 
-    def __init__(self) -> None:
-        self.unsent: dict[EventId, None] = {}
-        """Own events that were written to no socket yet, the oldest first."""
-        self.lost = 0
-        """How many events were removed from `unsent` because there were too many, since `drain`
-        was last called."""
+    def __init__(self, me: NodeId) -> None:
+        self._me = me
+        self._epoch = 0
+        self._published: dict[Topic, int] = {}
+        """Topic -> the number of the next event."""
+        self._left: dict[Topic, list[int]] = {}
+        """Topic -> edges of the numbers that have left, as in `seen`."""
+        self.on_written: Callable[[Connection, Sequence[Written]], None] = lambda *written: None
+        """Called with what was written to a peer, this node's own or not."""
 
-    def published(self, event: Event) -> None:
-        self.unsent[event_id(event)] = None
-        if len(self.unsent) > UNSENT_MAX:
-            del self.unsent[next(iter(self.unsent))]
-            self.lost += 1
+    def published(self, first: Event, count: int) -> None:
+        """Note a run of events that have been published."""
+        self._epoch = first.epoch
+        self._published[first.topic] = first.seq + count
+        self._left.setdefault(first.topic, [0])
 
-    def written(self, events: Iterable[Event]) -> None:
-        for event in events:
-            self.unsent.pop(event_id(event), None)
+    def written(self, connection: Connection, runs: Sequence[Written]) -> None:
+        """Note what was written to a peer."""
+        for first, count in runs:
+            if first.publisher == self._me and first.epoch == self._epoch:
+                edges, end = self._left[first.topic], first.seq + count
+                if edges[-1] == first.seq:
+                    edges[-1] = end
+                elif end > edges[0]:
+                    for seq in range(first.seq, end):
+                        self.give_up(first.topic, seq)
+        self.on_written(connection, runs)
+
+    def give_up(self, topic: Topic, seq: int) -> None:
+        """Count an event as one that has left."""
+        edges = self._left[topic]
+        at = bisect_right(edges, seq)
+        if at % 2 == 1:
+            add_number(edges, at, seq)
+
+    def due(self) -> dict[Topic, int]:
+        """Return how many events have been published so far, by topic."""
+        return dict(self._published)
+
+    def unsent(self, due: Mapping[Topic, int]) -> Iterator[tuple[Topic, int]]:
+        """Yield topic and number of those among the first `due` events that have not left."""
+        for topic, end in due.items():
+            edges = self._left[topic]
+            for first, after in zip_longest(edges[::2], edges[1::2], fillvalue=end):
+                for seq in range(first, min(after, end)):
+                    yield topic, seq
 
 
 async def drain(host: Host, log: EventLog, timeout: float | None) -> None:
     """Wait until all events have left and neighbours have read them (see `NetworkNode.drain`)."""
     departures = host.outgoing.departures
-    lost, departures.lost = departures.lost, 0
-    due = list(departures.unsent)
+    due, lost = departures.due(), 0
     try:
         async with asyncio.timeout(timeout):
             # Two rounds: a neighbour that has read a notice pulls the event before it answers.
@@ -72,7 +101,7 @@ async def drain(host: Host, log: EventLog, timeout: float | None) -> None:
     else:
         if not lost:
             return
-    unsent = lost + sum(key in departures.unsent for key in due)
+    unsent = lost + sum(1 for _ in departures.unsent(due))
     raise NotDrained(unsent, host.outgoing.queued(), lost, timeout)
 
 
@@ -83,30 +112,30 @@ async def _written(host: Host) -> None:
         await asyncio.sleep(LOOK_S)
 
 
-async def _sent(host: Host, log: EventLog, due: list[EventId]) -> int:
+async def _sent(host: Host, log: EventLog, due: Mapping[Topic, int]) -> int:
     """Wait until each of these events has left, and return how many never can, since they are
     neither in a queue nor in the window any more."""
-    unsent = host.outgoing.departures.unsent
-    loop = asyncio.get_running_loop()
+    departures, loop = host.outgoing.departures, asyncio.get_running_loop()
     lost, look_at = 0, loop.time() + LOST_S
-    while any(key in unsent for key in due):
+    while next(departures.unsent(due), None) is not None:
         await asyncio.sleep(LOOK_S)
         if loop.time() >= look_at and not host.outgoing.queued() and not host.overlay.backlog():
-            kept = _kept(log, host, {key[2] for key in due if key in unsent})
-            for key in due:
-                if key in unsent and key not in kept:
-                    del unsent[key]
+            kept = _kept(log, host, due)
+            for event in list(departures.unsent(due)):
+                if event not in kept:
+                    departures.give_up(*event)
                     lost += 1
             look_at = loop.time() + LOST_S
     return lost
 
 
-def _kept(log: EventLog, host: Host, topics: Iterable[Topic]) -> set[EventId]:
+def _kept(log: EventLog, host: Host, topics: Iterable[Topic]) -> set[tuple[Topic, int]]:
     everything = 1 << 62
     return {
-        event_id(event)
+        (topic, event.seq)
         for topic in topics
         for event, _ in log.missing_of(topic, {}, everything, everything, host.now())
+        if event.publisher == host.me
     }
 
 

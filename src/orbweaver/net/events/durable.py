@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Event, Seal, StreamId
+from orbweaver.core.messages import Event, Seal, StreamId, run_of
 from orbweaver.net.events.database import explained, open_database, transaction
 from orbweaver.net.events.window import EVENT_COST, Entry, EventLog, KnownStream
 
@@ -56,11 +56,9 @@ class DurableLog(EventLog):
         self._bytes_to_seal = bytes_to_seal
         self._written = 0
         """The number of the last flush: entries up to it are in the file, unless they have left the
-        window or are in `_unsealed`."""
-        self._unsealed: dict[int, Entry] = {}
-        """Entries whose seal was open at the last flush, and that are not in the file."""
+        window."""
         self._gone: list[tuple[int, bytes | None]] = []
-        """(number, name of the seal) of entries in the file that have left the window since."""
+        """(number, name of the seal) of events in the file that have left the window since."""
         self._seals: Counter[bytes] = Counter()
         """How many events in the file are under each seal in the file."""
         self._pruned = 0
@@ -85,18 +83,17 @@ class DurableLog(EventLog):
         entries = self._new_entries()
         if not (streams or entries or self._gone):
             return
-        unsealed = {entry[0]: entry for entry in entries if self._seal_name(entry[2]) == b""}
-        ready = [entry for entry in entries if entry[0] not in unsealed]
-        uses: Counter[bytes] = Counter(filter(None, (self._seal_name(e[2]) for e in ready)))
+        rows = [row for entry in entries for row in self._event_rows(entry)]
+        uses: Counter[bytes] = Counter(filter(None, (name for *_, name, _ in rows)))
         uses.subtract(name for _, name in self._gone if name)
         prune = self._forgotten - self._pruned >= _PRUNE
 
         with explained(self._path), transaction(self._database):
             run = self._database.executemany
             run("DELETE FROM events WHERE number = ?", [(number,) for number, _ in self._gone])
-            run("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", map(self._event_row, ready))
+            run("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
             run("INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?, ?, ?)", streams)
-            run("INSERT OR REPLACE INTO seals VALUES (?, ?)", self._new_seals(ready, uses))
+            run("INSERT OR REPLACE INTO seals VALUES (?, ?)", self._new_seals(entries, uses))
             useless = [(name,) for name in uses if self._seals[name] + uses[name] == 0]
             run("DELETE FROM seals WHERE name = ?", useless)
             if prune:
@@ -104,7 +101,6 @@ class DurableLog(EventLog):
                 run("DELETE FROM streams WHERE number < ?", [(oldest,)])
 
         self._written = self._number
-        self._unsealed = unsealed
         self._gone.clear()
         for name, count in uses.items():
             self._seals[name] += count
@@ -129,31 +125,34 @@ class DurableLog(EventLog):
         return rows
 
     def _new_entries(self) -> list[Entry]:
-        entries = list(self._unsealed.values())
+        entries = []
         for entry in reversed(self._order):
             if entry[0] <= self._written:
                 break
-            if entry[0] in entry[3].entries:
+            if entry[0] in entry[4].entries:
                 entries.append(entry)
         return entries
 
     def _drop(self, entry: Entry) -> None:
-        number, event = entry[0], entry[2]
-        if number <= self._written and not self._unsealed.pop(number, None):
-            self._gone.append((number, self._seal_name(event)))
+        number, _, event, more, *_ = entry
+        if number <= self._written:
+            name = self._seal_name(event)
+            self._gone += [(at, name) for at in range(number, number + 1 + len(more))]
         super()._drop(entry)
 
     def _seal_name(self, event: Event) -> bytes | None:
-        """Return the name of an event's seal, or None if seals are not kept. The name is empty
-        until this node, the publisher, has signed the seal."""
+        """Return the name of an event's seal, or None if seals are not kept."""
         if event.seal is None or self._bytes_to_seal is None or self._seal_to_bytes is None:
             return None
         return event.seal.name
 
-    def _event_row(self, entry: Entry) -> tuple[Any, ...]:
-        number, published, e, *_ = entry
-        name = self._seal_name(e)
-        return (number, e.topic, e.publisher, e.epoch, e.seq, published, name, e.payload)
+    def _event_rows(self, entry: Entry) -> list[tuple[Any, ...]]:
+        number, published, first, more, *_ = entry
+        name = self._seal_name(first)
+        return [
+            (at, e.topic, e.publisher, e.epoch, e.seq, published, name, e.payload)
+            for at, e in enumerate(run_of(first, more), number)
+        ]
 
     def _new_seals(
         self, entries: Iterable[Entry], uses: Counter[bytes]
@@ -191,8 +190,8 @@ class DurableLog(EventLog):
             known = self._recall(event.stream, number, published)
             known.settle(seq)
             self._written = number
-            size = EVENT_COST + len(payload)
-            self._keep((number, published, event, known.window, size, (None, event.publisher)))
+            size, holder = EVENT_COST + len(payload), (None, event.publisher)
+            self._keep((number, published, event, (), known.window, size, holder))
         self._written = self._number
         self.expire(now)
 

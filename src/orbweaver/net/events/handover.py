@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import cast
 
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Carrier, Event
+from orbweaver.net.events.departures import Written
 from orbweaver.net.events.seen import has
 from orbweaver.net.node import NetworkNode, Receipt
-from orbweaver.net.peers.outqueue import Parcel
 from orbweaver.net.wire.connection import Connection
 from orbweaver.net.wire.frames import Ask, CatchingUp, Declined
 
@@ -47,8 +45,7 @@ class Handover:
         self._control = host.on_control
         host.on_declined = self._on_declined
         host.on_control = self._on_control
-        host.on_given = self._on_given
-        host.outgoing.on_written = self._on_written
+        host.outgoing.departures.on_written = self._on_written
 
     @property
     def loose(self) -> int:
@@ -77,14 +74,15 @@ class Handover:
 
     # -- inside
 
-    def _on_written(self, connection: Connection, parcels: Sequence[Parcel]) -> None:
+    def _on_written(self, connection: Connection, runs: Sequence[Written]) -> None:
         # The ping goes directly after the events, so that it also reaches a neighbour that
         # leaves when it has the events it wanted.
-        carried = [cast(Carrier, p.message).event for p in parcels if p.message.carries]
-        self._on_given(connection, carried)
-
-    def _on_given(self, connection: Connection, carried: Sequence[Event]) -> None:
-        ours = [(event.topic, event.seq) for event in carried if event.publisher == self._host.me]
+        ours = [
+            (first.topic, seq)
+            for first, count in runs
+            if first.publisher == self._host.me
+            for seq in range(first.seq, first.seq + count)
+        ]
         if ours:
             self._asked.append((connection, connection.ping(), ours))
 

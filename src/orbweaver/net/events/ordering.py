@@ -112,9 +112,18 @@ class Ordered:
         """How many of the late events had not been counted as skipped."""
 
     def offer(self, message: Carrier, now: int) -> list[Carrier]:
-        """Return what may be given out now, in order."""
+        """Return what may be given out now, in order. A run that goes on where its line was, with
+        nothing held, stays whole; any other one is taken apart."""
         event = message.event
         key = (event.publisher, event.topic)
+        if message.more:
+            line = self._lines.get(key)
+            if (
+                line is None
+                or (event.epoch, event.seq) != (line.epoch, line.next_seq)
+                or (line.held or line.given)
+            ):
+                return [out for single in message.singles() for out in self.offer(single, now)]
         out: list[Carrier] = []
         line = self._lines.get(key)
         if line is None:
@@ -184,7 +193,7 @@ class Ordered:
         place = (epoch, seq)
         if epoch == line.epoch and seq in (line.next_seq, 0):
             out.append(message)
-            line.next_seq = seq + 1
+            line.next_seq = seq + 1 + len(message.more)
             line.pass_given()
             if not held:
                 return

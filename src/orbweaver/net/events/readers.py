@@ -5,9 +5,7 @@ The overlay subscribes to a topic while the topic has at least one reader.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import groupby
-from operator import attrgetter
+from collections.abc import Callable, Sequence
 
 from orbweaver.core.ids import Topic
 from orbweaver.core.messages import Carrier
@@ -23,7 +21,6 @@ FIRST_MS = 500
 EVENTS_MIN = 1000
 """How many events of one publisher on one topic may wait, at least. Where windows hold more
 events, as many may wait: once a window is full of later events, missing ones are gone."""
-_topic = attrgetter("event.topic")
 
 
 class Readers:
@@ -60,13 +57,10 @@ class Readers:
             self._first(topic)
         return subscription
 
-    def offer(self, messages: Iterable[Carrier], now: int) -> None:
-        for topic, run in groupby(messages, _topic):
-            readers = self._readers.get(topic)
-            if readers:
-                events = list(run)
-                for subscription in readers:
-                    subscription.offer(events, now)
+    def offer(self, messages: Sequence[Carrier], now: int) -> None:
+        """Give events of one topic to its readers."""
+        for subscription in self._readers.get(messages[0].event.topic, ()):
+            subscription.offer(messages, now)
 
     def expire(self, now: int) -> None:
         """Give out events that have waited too long for earlier ones."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from types import TracebackType
 
 import msgspec
@@ -62,6 +62,10 @@ class Subscription:
         self.order = order
         """Puts the events of each publisher in order; None in a subscription without order."""
         self._buffer: deque[Carrier] = deque()
+        """Events and runs that wait to be read."""
+        self._ready: list[Delivery] = []
+        """The events of the run that is being read, the next one last."""
+        self._waiting = 0
         self._bytes = 0
         self._room = buffer
         self._lost = 0
@@ -69,41 +73,32 @@ class Subscription:
         """Events in the buffer before which other events were given up, and how many were."""
         self._closed = closed
         self._note_missed = note_missed
-        self._waiting: asyncio.Future[None] | None = None
+        self._news: asyncio.Future[None] | None = None
         self._open = True
 
     def __len__(self) -> int:
         """Return how many events wait to be read."""
-        return len(self._buffer)
+        return self._waiting
 
     def __aiter__(self) -> Subscription:
         return self
 
     async def __anext__(self) -> Delivery:
-        while not self._buffer:
-            if not self._open:
-                raise StopAsyncIteration
-            if self._waiting is not None:
-                raise UsageError("a subscription has one reader; subscribe twice for two")
-            self._waiting = asyncio.get_running_loop().create_future()
-            try:
-                await self._waiting
-            finally:
-                self._waiting = None
-        message = self._buffer.popleft()
-        event = message.event
-        self._bytes -= len(event.payload)
-        missed, self._lost = self._lost + self._gap_before(message), 0
-        return Delivery(
-            event.topic, event.payload, id_text(event.publisher), event.epoch, event.seq,
-            message.hops, missed,
-        )  # fmt: skip
+        if not self._ready and not await self._get_ready():
+            raise StopAsyncIteration
+        return self._take()
+
+    async def batches(self) -> AsyncIterator[list[Delivery]]:
+        """Yield the events in lists: those that were published together, in one list. It is faster
+        than an iteration over single events."""
+        while self._ready or await self._get_ready():
+            yield [self._take() for _ in range(len(self._ready))]
 
     async def next(self, timeout: float | None = None) -> Delivery:
         """Return the next event. Raise a `TimeoutError` if none comes in `timeout` seconds."""
         async with asyncio.timeout(timeout):
             try:
-                return await self.__anext__()
+                return await anext(self)
             except StopAsyncIteration:
                 raise UsageError("the subscription is closed") from None
 
@@ -148,20 +143,62 @@ class Subscription:
         self._wake()
 
     def _extend(self, messages: Sequence[Carrier]) -> None:
-        buffer = self._buffer
-        buffer.extend(messages)
+        self._buffer.extend(messages)
         if self.order is not None:
             for gap in self.order.take_gaps():
                 self._gaps.append(gap)
                 self._count(gap[1])
-        self._bytes += sum([len(message.event.payload) for message in messages])
-        while len(buffer) > 1 and (len(buffer) > self._room or self._bytes > self.BYTES_MAX):
-            message = buffer.popleft()
-            self._bytes -= len(message.event.payload)
-            self._lost += self._gap_before(message)
+        for message in messages:
+            self._waiting += message.count
+            self._bytes += message.size
+        while self._waiting > 1 and (self._waiting > self._room or self._bytes > self.BYTES_MAX):
+            if not self._ready:
+                self._unpack()
+            lost = self._take()
+            self._lost += lost.missed
             self._lose()
-        if buffer:
+        if self._waiting:
             self._wake()
+
+    async def _get_ready(self) -> bool:
+        """Wait for an event, and unpack the next run. Return False at the end of the
+        subscription."""
+        while not self._waiting:
+            if not self._open:
+                return False
+            if self._news is not None:
+                raise UsageError("a subscription has one reader; subscribe twice for two")
+            self._news = asyncio.get_running_loop().create_future()
+            try:
+                await self._news
+            finally:
+                self._news = None
+        if not self._ready:  # else events were lost meanwhile, and a run was unpacked for that
+            self._unpack()
+        return True
+
+    def _unpack(self) -> None:
+        """Make the events of the next run ready."""
+        message = self._buffer.popleft()
+        event, missed = message.event, self._gap_before(message)
+        topic, publisher, epoch = event.topic, id_text(event.publisher), event.epoch
+        hops, first = message.hops, event.seq
+        self._ready = [
+            Delivery(topic, payload, publisher, epoch, seq, hops, 0)
+            for seq, payload in enumerate(message.more, first + 1)
+        ]
+        self._ready.reverse()
+        self._ready.append(Delivery(topic, event.payload, publisher, epoch, first, hops, missed))
+
+    def _take(self) -> Delivery:
+        """Take the next event that is ready."""
+        delivery = self._ready.pop()
+        self._waiting -= 1
+        self._bytes -= len(delivery.payload)
+        if self._lost:
+            missed, self._lost = delivery.missed + self._lost, 0
+            return msgspec.structs.replace(delivery, missed=missed)
+        return delivery
 
     def _lose(self) -> None:
         self._lost += 1
@@ -178,6 +215,5 @@ class Subscription:
         return 0
 
     def _wake(self) -> None:
-        waiting = self._waiting
-        if waiting is not None and not waiting.done():
-            waiting.set_result(None)
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)

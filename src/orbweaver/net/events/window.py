@@ -1,10 +1,11 @@
 """The window keeps recent events for neighbours that missed them.
 
-All entries are in the order of arrival. Each topic has its own entries, for the limit on events;
-one queue over all topics serves the limits on age and on bytes. An event that has left its topic's
+An entry is an event, or a run of events that came together; limits count events and bytes. All
+entries are in the order of arrival. Each topic has its own entries, for the limit on events;
+one queue over all topics serves the limits on age and on bytes. An entry that has left its topic's
 entries stays in the queue until it comes to the queue's head. When a limit is reached, room for a
 64th of the limit is made at once: the holders that take up most (`events.shares`) lose their oldest
-events. So `put` costs a few microseconds.
+entries. So `put` costs a few microseconds.
 
 Numbers that were seen are remembered for longer than events are kept, so that no event is
 delivered twice: the numbers of a stream are remembered for `forget_ms` after its last event. By
@@ -23,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Event, Seal, StreamId
+from orbweaver.core.messages import Event, Seal, StreamId, run_of
 from orbweaver.net.events.seen import SEQ_MAX, Seen, has
 from orbweaver.net.events.shares import Holder, cuts
 from orbweaver.net.wire.seals import BatchSeal
@@ -39,6 +40,9 @@ _SWEEP_ENTRIES = 100
 """How often old entries are removed, in milliseconds, and how many at a time: small lots, so that
 no event has to wait for a large one."""
 
+_PARTS = 32
+"""A run that takes more than this part of a limit is kept as single events: entries leave whole."""
+
 _STREAM_NUMBERS = range(-(1 << 63), 1 << 63)
 """Publishers and epochs that a signed 64-bit column can hold."""
 
@@ -50,19 +54,22 @@ numbers; wrong ones only mean that the peer is sent the wrong events."""
 class Window:
     """The entries and streams of one topic."""
 
-    __slots__ = ("entries", "held", "streams", "topic")
+    __slots__ = ("entries", "events", "held", "streams", "topic")
 
     def __init__(self, topic: Topic) -> None:
         self.topic = topic
         self.entries: dict[int, Entry] = {}
         """Entries by number, in the order of arrival."""
+        self.events = 0
+        """How many events the entries have."""
         self.held: dict[Holder, int] = {}
-        """How many entries each holder has."""
+        """How many of the events each holder has."""
         self.streams: dict[StreamId, KnownStream] = {}
 
 
-Entry = tuple[int, int, Event, Window, int, Holder]
-"""(number, published at, event, the topic's window, bytes counted for the event, its holder)"""
+Entry = tuple[int, int, Event, tuple[bytes, ...], Window, int, Holder]
+"""(number, published at, the first event, the payloads of the events that follow it, the topic's
+window, bytes counted, the holder). The events have numbers from `number` on."""
 
 
 class KnownStream(Seen):
@@ -119,9 +126,8 @@ class EventLog:
         self._held: dict[Holder, int] = {}
         """How many bytes each holder has."""
         self._sealed: dict[bytes, tuple[int, Holder]] = {}
-        """Name of each seal -> how many events are kept under it, and the holder that its bytes
-        count for: the holder of the first event. The node's own open seals have no name yet and
-        do not count."""
+        """Name of each seal -> how many entries are kept under it, and the holder that its bytes
+        count for: the holder of the first entry."""
         self._windows: dict[Topic, Window] = {}
         self._order: deque[Entry] = deque()
         self._streams: OrderedDict[StreamId, KnownStream] = OrderedDict()
@@ -136,14 +142,23 @@ class EventLog:
 
     # -- events that come
 
-    def put(self, event: Event, age_ms: int, now: int, source: NodeId | None = None) -> bool:
+    def put(
+        self,
+        event: Event,
+        age_ms: int,
+        now: int,
+        source: NodeId | None = None,
+        more: tuple[bytes, ...] = (),
+    ) -> bool:
         """Keep the event, unless it is too old, and return whether it is new: False if it was seen
         before.
 
-        `source` is the neighbour that brought the event, if one did. Raise a `ProtocolError` if
-        the event has numbers that no publisher can have reached.
+        `source` is the neighbour that brought the event, if one did. With `more`, the payloads of
+        events that follow it, return False without a change unless the run goes on directly where
+        its stream was: then try its events one by one. Raise a `ProtocolError` if the event has
+        numbers that no publisher can have reached.
         """
-        seq = event.seq
+        seq, count = event.seq, 1 + len(more)
         key = (event.publisher, event.epoch, event.topic)
         known = self._streams.get(key)
         if known is None:
@@ -152,10 +167,11 @@ class EventLog:
             known = self._remember(key, seq)
         edges = known.edges
         if edges[-1] == seq:
-            edges[-1] = seq + 1
-        elif not known.settle(seq):
+            edges[-1] = seq + count
+        elif more or not known.settle(seq):
             return False
-        self._number = known.number = number = self._number + 1
+        number = self._number + 1
+        self._number = known.number = self._number + count
         known.last_ms = now
         if isinstance(event.seal, BatchSeal) and event.seal.time_ms > known.sealed_ms:
             known.sealed_ms = event.seal.time_ms
@@ -163,9 +179,14 @@ class EventLog:
 
         if age_ms <= self._age_ms_max:
             published = now - age_ms if age_ms > 0 else now
-            size = EVENT_COST + len(event.payload)
+            size = count * EVENT_COST + len(event.payload) + sum(map(len, more))
             holder = (source, event.publisher)
-            self._keep((number, published, event, known.window, size, holder))
+            if more and (_PARTS * count > self._events_max or _PARTS * size > self._bytes_max):
+                for at, one in enumerate(run_of(event, more), number):
+                    cost = EVENT_COST + len(one.payload)
+                    self._keep((at, published, one, (), known.window, cost, holder))
+            else:
+                self._keep((number, published, event, more, known.window, size, holder))
         if now >= self._sweep_at:
             self._sweep(now, _SWEEP_ENTRIES)
         return True
@@ -205,9 +226,11 @@ class EventLog:
         window = self._windows.get(topic)
         if window is not None:
             oldest, youngest = now - min(age_ms_max, self._age_ms_max), now - age_ms_min
-            for entry in window.entries.values():
-                if oldest <= entry[1] <= youngest:
-                    yield entry[2].stream, entry[2].seq
+            for _, published, event, more, *_ in window.entries.values():
+                if oldest <= published <= youngest:
+                    stream = event.stream
+                    for seq in range(event.seq, event.seq + 1 + len(more)):
+                        yield stream, seq
 
     def missing_of(
         self, topic: Topic, positions: Positions, age_ms_max: int, limit_bytes: int, now: int,
@@ -223,25 +246,26 @@ class EventLog:
         if window is None:
             return []
         horizon = now - min(age_ms_max, self._age_ms_max)
-        lacking = []
-        for entry in window.entries.values():
-            event = entry[2]
-            if entry[1] < horizon or has(positions.get(event.stream, (0,)), event.seq):
-                continue
-            if among is None or among(event.stream):
-                lacking.append(entry)
+        lacking: list[tuple[int, Event]] = []
+        for _, published, first, more, *_ in window.entries.values():
+            stream = first.stream
+            edges = positions.get(stream, (0,))
+            if published >= horizon and (among is None or among(stream)):
+                lacking += [
+                    (published, event) for event in run_of(first, more) if not has(edges, event.seq)
+                ]
         size = 0
         chosen: list[tuple[Event, int]] = []
         seals: dict[bytes, None] = {}
-        for entry in _in_turn(lacking):
-            size += entry[4]
-            seal = entry[2].seal
+        for published, event in _in_turn(lacking):
+            size += EVENT_COST + len(event.payload)
+            seal = event.seal
             if seal is not None and seal.name not in seals and self._seal_to_bytes is not None:
                 seals[seal.name] = None
                 size += len(self._seal_to_bytes(seal))
             if chosen and size > limit_bytes:
                 break
-            chosen.append((entry[2], max(0, now - entry[1])))
+            chosen.append((event, max(0, now - published)))
         return chosen
 
     def sizes(self) -> dict[str, int]:
@@ -311,7 +335,7 @@ class EventLog:
         """Return whether an event of an unknown stream may have been delivered before: its seal is
         not newer than the seals of streams that were forgotten early."""
         if not isinstance(event.seal, BatchSeal) or not event.seal.time_ms:
-            return False  # unsigned, or this node's own under an open seal
+            return False  # unsigned
         until = self._sealed_until.get(event.publisher, 0)
         return event.seal.time_ms <= max(until, self._all_sealed_until)
 
@@ -336,33 +360,34 @@ class EventLog:
         self._drop_if_empty(known.window)
 
     def _keep(self, entry: Entry) -> None:
-        number, _, event, window, size, holder = entry
+        number, _, event, more, window, size, holder = entry
         window.entries[number] = entry
-        window.held[holder] = window.held.get(holder, 0) + 1
         self._order.append(entry)
-        self._events += 1
+        self._count_events(window, holder, 1 + len(more))
         self._charge(holder, size)
         self._count_seal(event, holder, 1)
-        if len(window.entries) > self._events_max:
+        if window.events > self._events_max:
             self._make_room_in(window)
         if self._bytes > self._bytes_max:
             self._make_room()
         order = self._order
-        while order and order[0][0] not in order[0][3].entries:
+        while order and order[0][0] not in order[0][4].entries:
             order.popleft()
         if len(order) > 2 * self._events + 1000:
             self._tidy()
 
     def _make_room_in(self, window: Window) -> None:
-        """Make room for another event of the topic, and some more."""
-        excess = len(window.entries) - self._events_max + (self._events_max >> 6)
+        """Make room for more events of the topic."""
+        excess = window.events - self._events_max + (self._events_max >> 6)
         give = cuts(window.held, excess)
         gone: list[Entry] = []
         for entry in window.entries.values():
-            if give.get(entry[5], 0) > 0:
-                give[entry[5]] -= 1
+            *_, more, _, _, holder = entry
+            if give.get(holder, 0) > 0:
+                give[holder] -= 1 + len(more)
+                excess -= 1 + len(more)
                 gone.append(entry)
-                if len(gone) == excess:
+                if excess <= 0:
                     break
         for entry in gone:
             self._drop(entry)
@@ -373,7 +398,7 @@ class EventLog:
         enough = over + (self._bytes_max >> 6)
         give = cuts(self._held, enough)
         for entry in self._order:
-            number, _, _, window, size, holder = entry
+            number, _, _, _, window, size, holder = entry
             if give.get(holder, 0) <= 0 or number not in window.entries:
                 continue
             freed = before - self._bytes
@@ -383,20 +408,24 @@ class EventLog:
             give[holder] -= before - freed - self._bytes
         while self._bytes > self._bytes_max:  # the holder of a seal may have nothing else
             entry = self._order.popleft()
-            if entry[0] in entry[3].entries:
+            if entry[0] in entry[4].entries:
                 self._drop(entry)
 
     def _drop(self, entry: Entry) -> None:
-        number, _, event, window, size, holder = entry
+        number, _, event, more, window, size, holder = entry
         del window.entries[number]
-        window.held[holder] -= 1
-        if not window.held[holder]:
-            del window.held[holder]
-        self._events -= 1
+        self._count_events(window, holder, -1 - len(more))
         self._charge(holder, -size)
         self._count_seal(event, holder, -1)
         if not window.entries:
             self._drop_if_empty(window)
+
+    def _count_events(self, window: Window, holder: Holder, change: int) -> None:
+        self._events += change
+        window.events += change
+        window.held[holder] = held = window.held.get(holder, 0) + change
+        if not held:
+            del window.held[holder]
 
     def _charge(self, holder: Holder, size: int) -> None:
         self._bytes += size
@@ -411,15 +440,15 @@ class EventLog:
     def _tidy(self) -> None:
         """Remove from the queue the entries that have left their topics. Otherwise they would pile
         up behind an entry that stays for long."""
-        self._order = deque(entry for entry in self._order if entry[0] in entry[3].entries)
+        self._order = deque(entry for entry in self._order if entry[0] in entry[4].entries)
 
     def _sweep(self, now: int, most: int) -> None:
         order, streams = self._order, self._streams
         horizon = now - self._age_ms_max
         for _ in range(most):
-            if order and (order[0][0] not in order[0][3].entries or order[0][1] < horizon):
+            if order and (order[0][0] not in order[0][4].entries or order[0][1] < horizon):
                 entry = order.popleft()
-                if entry[0] in entry[3].entries:
+                if entry[0] in entry[4].entries:
                     self._drop(entry)
             elif streams and self._is_over(next(iter(streams.values())), now):
                 self._forget_stream(next(iter(streams)))
@@ -436,13 +465,11 @@ class EventLog:
         return known.sealed_ms > 0 and last_ms < now - self._sealed_ms_max
 
     def _count_seal(self, event: Event, holder: Holder, change: int) -> None:
-        """Count one event more (`change` 1) or less (-1) under the event's seal."""
+        """Count one entry more (`change` 1) or less (-1) under the event's seal."""
         seal = event.seal
-        if seal is None or not seal.name or self._seal_to_bytes is None:
+        if seal is None or self._seal_to_bytes is None:
             return
         count, payer = self._sealed.get(seal.name, (0, holder))
-        if count + change < 0:
-            return  # this node's own event, put while the seal was open
         if count + change:
             self._sealed[seal.name] = (count + change, payer)
         else:
@@ -451,16 +478,17 @@ class EventLog:
             self._charge(payer, change * SEAL_COST * len(self._seal_to_bytes(seal)))
 
 
-def _in_turn(entries: list[Entry]) -> list[Entry]:
-    """Return the entries by time of publication, but each stream in the order of its numbers.
+def _in_turn(events: list[tuple[int, Event]]) -> list[tuple[int, Event]]:
+    """Return events with their times by time of publication, but each stream in the order of its
+    numbers.
 
-    Ages are estimates, and may say that the later of two events is older. Entries of one stream
+    Ages are estimates, and may say that the later of two events is older. Events of one stream
     are therefore exchanged among the places of the stream.
     """
-    streams: dict[StreamId, list[Entry]] = {}
-    for entry in entries:
-        streams.setdefault(entry[2].stream, []).append(entry)
+    streams: dict[StreamId, list[tuple[int, Event]]] = {}
+    for timed in events:
+        streams.setdefault(timed[1].stream, []).append(timed)
     for own in streams.values():
-        own.sort(key=lambda entry: entry[2].seq, reverse=True)
-    turns = sorted(entries, key=lambda entry: entry[1])
-    return [streams[entry[2].stream].pop() for entry in turns]
+        own.sort(key=lambda timed: timed[1].seq, reverse=True)
+    turns = sorted(events, key=lambda timed: timed[0])
+    return [streams[event.stream].pop() for _, event in turns]

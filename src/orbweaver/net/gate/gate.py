@@ -12,7 +12,7 @@ from time import thread_time
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId
-from orbweaver.core.messages import Carrier, Codec, Event, Message
+from orbweaver.core.messages import Carrier, Codec, Event, Message, run_of
 from orbweaver.core.topics import TopicTable
 from orbweaver.net.counters import Counters
 from orbweaver.net.gate.limits import Bucket, Sparing
@@ -69,7 +69,7 @@ class Gate:
         delays and losses."""
         self.on_refused: Callable[[NodeId, Carrier, str], None] = lambda *_: None
         """Called with each event that is not let in, its sender and the reason."""
-        self._checker = SealChecker()
+        self._checker = SealChecker(settings.cluster)
         self.complaints = Sparing(log)
         self._new_topics = Bucket(TOPICS_PER_S, settings.topics_max / 4, 0.0)
         self._said: dict[tuple[NodeId | None, str], None] = {}
@@ -99,7 +99,8 @@ class Gate:
                 if isinstance(message, Carrier):
                     self.on_refused(peer, message, ruling.reason)
                     if message.event.publisher == peer:
-                        declined.setdefault(ruling.reason, []).append(_id(message.event))
+                        events_of_it = run_of(message.event, message.more)
+                        declined.setdefault(ruling.reason, []).extend(map(_id, events_of_it))
             elif message.carries:
                 events.append(message)
             else:
@@ -214,11 +215,12 @@ class Gate:
         """Charge a peer for a frame, whose messages that maintain the overlay took `spent`
         seconds."""
         upkeep = sum(map(maintains, messages))
-        wait = connection.traffic.take(len(messages) - upkeep, now)
+        carriers = [message for message in messages if isinstance(message, Carrier)]
+        events = sum(carrier.count for carrier in carriers)
+        others = len(messages) - len(carriers) - upkeep
+        wait = connection.traffic.take(events + others, now)
         if upkeep:
-            size = len(body)
-            if upkeep < len(messages):
-                size -= sum(len(m.event.payload) for m in messages if isinstance(m, Carrier))
+            size = len(body) - sum(carrier.size for carrier in carriers)
             wait = max(
                 wait,
                 connection.upkeep.take(max(upkeep, size / UPKEEP_BYTES), now),

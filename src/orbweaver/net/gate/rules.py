@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId, Topic, check_topic
 from orbweaver.core.messages import Carrier, Message
+from orbweaver.net.events.seen import SEQ_MAX
 from orbweaver.net.gate.publishers import Publishers
 from orbweaver.net.settings import Settings
 from orbweaver.net.wire.seals import BatchSeal
@@ -121,25 +122,26 @@ def gossip_by_datagram(
 
 
 def possible_numbers(rules: Rules, sender: Sender, message: Carrier, now_ms: int) -> Ruling | None:
-    hops, age_ms, seq = message.hops, message.age_ms, message.event.seq
-    if 0 < hops <= HOPS_MAX and 0 <= age_ms <= AGE_MS_MAX and seq >= 0:
+    hops, age_ms = message.hops, message.age_ms
+    numbered = 0 <= message.event.seq < SEQ_MAX
+    if 0 < hops <= HOPS_MAX and 0 <= age_ms <= AGE_MS_MAX and numbered:
         return None
     # The sender may have let it in one hop and a moment ago.
-    passed_on = 0 < hops <= HOPS_MAX + 1 and 0 <= age_ms <= 2 * AGE_MS_MAX and seq >= 0
+    passed_on = 0 < hops <= HOPS_MAX + 1 and 0 <= age_ms <= 2 * AGE_MS_MAX and numbered
     reason = "an event with impossible numbers"
     return Ruling("drop" if passed_on else "blame", reason, "bad_messages")
 
 
 def payload_size(rules: Rules, sender: Sender, message: Carrier, now_ms: int) -> Ruling | None:
     limit = rules.payload_bytes_max
-    if len(message.event.payload) <= limit:
+    if len(message.event.payload) <= limit and all(len(one) <= limit for one in message.more):
         return None
     return Ruling("drop", f"a payload of more than payload_bytes_max={limit} bytes", "bad_messages")
 
 
 def signature(rules: Rules, sender: Sender, message: Carrier, now_ms: int) -> Ruling | None:
     seal = message.event.seal
-    if not rules.sign or (isinstance(seal, BatchSeal) and seal.covers(message.event)):
+    if not rules.sign or (isinstance(seal, BatchSeal) and seal.covers(message.event, message.more)):
         return None
     return Ruling("blame", "an event that its publisher did not sign", "forged")
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from orbweaver.core.ids import NodeId
-from orbweaver.core.messages import Carrier, Message
+from orbweaver.core.messages import Carrier, Codec, Message
+from orbweaver.net.counters import Counters
 from orbweaver.net.events.departures import Departures
-from orbweaver.net.peers.outqueue import Parcel, wrap
-from orbweaver.net.peers.peers import PeerState
-from orbweaver.net.wire.connection import Connection
-from orbweaver.net.wire.datagrams import Datagrams
+from orbweaver.net.gate.limits import Sparing
+from orbweaver.net.peers.letters import Letters
+from orbweaver.net.peers.outqueue import Parcel, split, wrap
+from orbweaver.net.peers.peers import Peers, PeerState
+from orbweaver.net.settings import Settings
 from orbweaver.net.wire.frames import MESSAGES_HEADER
-from orbweaver.net.wire.packing import pack
-
-if TYPE_CHECKING:
-    from orbweaver.net.host import Host
+from orbweaver.net.wire.packing import CardOf, pack
+from orbweaver.records.live import LiveRecorder
 
 WRITE_MAX = 128 << 10
 """Bytes written at once to one peer; the rest waits until they have been sent."""
@@ -33,60 +33,68 @@ STALLED_S = 1.0
 
 
 class Outgoing:
-    """The queues of a host, and what writes them out."""
+    """What waits for the peers of a node, and what writes it out."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(
+        self,
+        settings: Settings,
+        peers: Peers,
+        codec: Codec,
+        counters: Counters,
+        complaints: Sparing,
+        card_of: CardOf,
+        letters: Letters,
+        departures: Departures,
+        recorder: LiveRecorder | None,
+    ) -> None:
+        self._settings = settings
+        self._peers = peers
+        self._codec = codec
+        self._counters = counters
+        self._complaints = complaints
+        self._card_of = card_of
+        self._letters = letters
+        self._recorder = recorder
         self._loop = asyncio.get_running_loop()
-        self._queue_messages = host.settings.queue_messages
-        self._queue_bytes = host.settings.queue_bytes
-        self._message_max = host.settings.frame_bytes_max - MESSAGES_HEADER
+        self._message_max = settings.frame_bytes_max - MESSAGES_HEADER
         self._dirty: dict[PeerState, None] = {}
         """The peers for which something has been queued in this tick."""
         self._last = wrap(Message())
-        self._flush_due = False
-        self._stamp = 0
-        self.datagrams: Datagrams | None = None
-        self.reach = 0
-        """How many messages that carry or announce events were sent since the last publication
-        began."""
-        self.departures = Departures()
-        self.on_written: Callable[[Connection, Sequence[Parcel]], None] = lambda *written: None
+        self.departures = departures
+        self.on_room: Callable[[], None] = lambda: None
+        self.on_too_large: Callable[[NodeId, int, Sequence[Parcel]], None] = lambda *events: None
+        """Called with a peer, its limit on payloads, and the events beyond the limit."""
+        self.on_lost: Callable[[NodeId, Sequence[Parcel], str], None] = lambda *events: None
+        """Called with a peer, messages that are dropped, and the reason."""
 
     def send(self, to: NodeId, message: Message) -> None:
+        """Queue a message for a peer, to be written at the end of the tick."""
         parcel = self._last
         if parcel.message is not message:
             parcel = self._last = wrap(message)
-        peers = self._host.peers
-        peer = peers.get(to)
-        if parcel.size > peers.payload_least and peer.connection is not None:
+        peer = self._peers.get(to)
+        if parcel.largest > self._peers.payload_least and peer.connection is not None:
             limit = peer.connection.payload_bytes_max
-            if parcel.size > limit:
-                self._host.note_declined(to, _too_large(limit), 1)
-                self._host.note_lost(to, (parcel,), "too large")
+            if parcel.largest > limit:
+                fitting, larger = split(parcel, limit)
+                self.on_too_large(to, limit, larger)
+                for single in fitting:
+                    self._queue(peer, single)
                 return
-        if message.carries or message.announces:
-            self.reach += 1
-        if dropped := peer.queue.put(
-            parcel, self._queue_messages, self._queue_bytes, self._host.counters
-        ):
-            self._host.note_lost(to, dropped, "queue")
-        self._dirty[peer] = None
-        if not self._flush_due:
-            self.flush_soon()
+        self._queue(peer, parcel)
 
-    def flush_soon(self) -> None:
-        if not self._flush_due:
-            self._flush_due = True
+    def _queue(self, peer: PeerState, parcel: Parcel) -> None:
+        messages_max, bytes_max = self._settings.queue_messages, self._settings.queue_bytes
+        if dropped := peer.queue.put(parcel, messages_max, bytes_max, self._counters):
+            self.on_lost(peer.node, dropped, "queue")
+        if not self._dirty:
             self._loop.call_soon(self.flush)
+        self._dirty[peer] = None
 
     def flush(self) -> None:
-        """Hand on delivered events and write what is queued, at the end of a tick."""
-        self._flush_due = False
-        self._host.hand_on()
+        """Write what is queued."""
         self._last = wrap(Message())
         dirty, self._dirty = self._dirty, {}
-        self._host.sealer.close()
         for peer in dirty:
             self.write(peer)
 
@@ -96,18 +104,18 @@ class Outgoing:
         assert peer.connection is not None
         limit = peer.connection.payload_bytes_max
         if dropped := peer.queue.drop_larger(limit):
-            self._host.note_declined(peer.node, _too_large(limit), len(dropped))
-            self._host.note_lost(peer.node, dropped, "too large")
+            self.on_too_large(peer.node, limit, dropped)
         self.write(peer)
 
     def write(self, peer: PeerState) -> None:
         """Write as much of a peer's queue as the peer takes now."""
-        host, connection = self._host, peer.connection
+        connection = peer.connection
         if connection is None:
-            if not self._send_datagrams(peer):
-                host.peers.dial(peer)
+            if self._letters.send(peer, self._encode):
+                self._peers.forget(peer)
+            else:
+                self._peers.dial(peer)
             return
-        host.sealer.close()
         # A peer that got a `Bye` reads nothing more; its queue is for the next connection.
         while (
             len(peer.queue)
@@ -116,22 +124,22 @@ class Outgoing:
             and not connection.retired
         ):
             parcels = peer.queue.take(WRITE_MAX, self._encode)
-            host.counters.messages_out += len(parcels)
-            if host.recorder is not None:
-                for parcel in parcels:
-                    host.recorder.sent(parcel.message, len(parcel.data or b""))
-                    if parcel.message.carries:
-                        host.recorder.copy(peer.node, cast(Carrier, parcel.message), "sent")
+            self._counters.messages_out += len(parcels)
             connection.used = self._loop.time()
-            connection.write(pack(parcels, connection, host.card_of))
-            if self.departures.unsent:
-                self.departures.written(
-                    cast(Carrier, parcel.message).event
-                    for parcel in parcels
-                    if parcel.message.carries
-                )
-            self.on_written(connection, parcels)
-        host.on_room()
+            connection.write(pack(parcels, connection, self._card_of))
+            if self._recorder is not None:
+                for parcel in parcels:
+                    self._recorder.sent(parcel.message, len(parcel.data or b""))
+                    if parcel.message.carries:
+                        carrier = cast(Carrier, parcel.message)
+                        self._recorder.copy(peer.node, carrier, "sent")
+            if runs := [
+                (cast(Carrier, parcel.message).event, parcel.events)
+                for parcel in parcels
+                if parcel.message.carries
+            ]:
+                self.departures.written(connection, runs)
+        self.on_room()
 
     # -- how much waits
 
@@ -140,11 +148,11 @@ class Outgoing:
 
         Only peers that read count: otherwise any peer could stop all publishers by not reading.
         """
-        messages, size = self._queue_messages, self._queue_bytes
+        messages, size = self._settings.queue_messages, self._settings.queue_bytes
         return max(
             (
-                max(len(p.queue.data) / messages, p.queue.bytes / size)
-                for p in self._host.peers
+                max(p.queue.events / messages, p.queue.bytes / size)
+                for p in self._peers
                 if p.queue.data and self._reads(p)
             ),
             default=0.0,
@@ -155,7 +163,7 @@ class Outgoing:
 
     def queued(self) -> int:
         """Return how many messages wait for peers."""
-        return sum(len(peer.queue) for peer in self._host.peers)
+        return sum(len(peer.queue) for peer in self._peers)
 
     # -- inside
 
@@ -166,50 +174,17 @@ class Outgoing:
         stalled = connection.paused_since
         return stalled is None or self._loop.time() - stalled < STALLED_S
 
-    def _send_datagrams(self, peer: PeerState) -> bool:
-        """Send a peer's queue as datagrams. Return whether all of it could go without a
-        connection."""
-        host = self._host
-        card = host.book.get(peer.node)
-        if self.datagrams is None or card is None or not card.udp or peer.queue.data:
-            return False
-        if not host.peers.doubts.was_found(card):
-            return False  # the address may belong to a machine that is no node
-        while peer.queue.control:
-            parcel = peer.queue.control[0]
-            if parcel.message.purpose != "membership":
-                return False
-            cards = [c for node in parcel.names if (c := host.card_of(node)) is not None]
-            data = parcel.data or parcel.encode(self._encode)
-            if not data:
-                del peer.queue.control[0]
-                continue
-            self._stamp = max(self._stamp + 1, host.now())
-            if not self.datagrams.send(card, host.card, self._stamp, cards, data):
-                return False
-            del peer.queue.control[0]
-            host.counters.messages_out += 1
-            if host.recorder is not None:
-                host.recorder.sent(parcel.message, len(data))
-        host.peers.forget(peer)
-        return True
-
     def _encode(self, message: Message) -> bytes:
         """Encode a message, or return nothing if it cannot be sent: an overlay may repeat nonsense
         that a peer sent, and the messages after it must still go."""
-        host = self._host
         try:
-            data = host.codec.encode(message)
+            data = self._codec.encode(message)
             if len(data) <= self._message_max:
                 return data
-            host.gate.complaints.warning(
+            self._complaints.warning(
                 "message too large", kind=type(message).__name__, bytes=len(data)
             )
         except Exception:
-            host.gate.complaints.exception("message cannot be sent", kind=type(message).__name__)
-        host.counters.dropped_control += 1
+            self._complaints.exception("message cannot be sent", kind=type(message).__name__)
+        self._counters.dropped_control += 1
         return b""
-
-
-def _too_large(size_max: int) -> str:
-    return f"the payload is larger than the peer's payload_bytes_max={size_max}"

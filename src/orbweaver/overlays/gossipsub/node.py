@@ -138,17 +138,18 @@ class GossipSub(Overlay):
         now = self.context.outbox.now()
         seq = self.next_seq.get(topic, 0)
         self.next_seq[topic] = seq + 1
-        event = Event(topic, self.context.me, self.epoch, seq, payload)
+        event = Event(topic, self.context.me, self.epoch, seq, payload, self.context.seal())
         self.care(topic)
         if topic not in self.mesh.peers:
             self.fanout.published(topic, self.subscribers[topic], now)
         self.stream(event.stream).settle(seq)
         self.keep(Held(event, 0, 0, now))
-        flooded = self.params.flood_publish
-        to = self.subscribers[topic] if flooded else self.forward_to(topic)
-        for peer in list(to):
+        for peer in list(self.publish_to(topic)):
             self.send(peer, MeshEvent(event, 1, 0))
         return event
+
+    def reach(self, topic: Topic) -> int:
+        return len(self.publish_to(topic))
 
     def wake(self, timer: Timer) -> None:
         if timer == Heartbeats.TIMER:
@@ -358,12 +359,18 @@ class GossipSub(Overlay):
                 peer: None for peer, interest in self.peers.items() if interest.mask & bit
             }
 
+    def publish_to(self, topic: Topic) -> Collection[NodeId]:
+        """Return the peers to which events that are published here go at once."""
+        if self.params.flood_publish:
+            return self.subscribers.get(topic, {})
+        return self.forward_to(topic)
+
     def forward_to(self, topic: Topic) -> Collection[NodeId]:
         """Return the peers to which events on a topic go at once."""
         return self.mesh.peers.get(topic) or self.fanout.peers.get(topic, {})
 
     def keep(self, held: Held) -> None:
-        self.cache.put([held], held.event.stream)
+        self.cache.put(held, held.event.stream)
         self.recent.put(held.event.stream, held.event.seq)
 
     def stream(self, key: StreamId) -> Stream:

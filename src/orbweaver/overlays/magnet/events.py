@@ -101,7 +101,7 @@ class Events:
     def publish(self, topic: Topic, payload: bytes) -> Event:
         seq = self._sent.get(topic, 0)
         self._sent[topic] = seq + 1
-        event = Event(topic, self._me, self._epoch, seq, payload)
+        event = Event(topic, self._me, self._epoch, seq, payload, self._context.seal())
         now = self._outbox.now()
         pending = self._pending[_name(event)] = Pending(Held(event, 0, 0, now))
         home = self._homes.get(topic)
@@ -195,7 +195,7 @@ class Events:
             return False
         stream.settle(event.seq)
         now = self._outbox.now()
-        self._cache.put([Held(event, message.hops, message.age_ms, now)], key)
+        self._cache.put(Held(event, message.hops, message.age_ms, now), key)
         self._note_recent(event, now)
         self._wanted.pop(_name(event), None)
         if event.publisher == self._me:

@@ -17,7 +17,7 @@ from orbweaver.gossip.links import Links
 from orbweaver.gossip.membership import interest_view
 from orbweaver.gossip.messages import Exchange, ExchangeReply, Shuffle, ShuffleReply
 from orbweaver.gossip.plumtree import Plumtree
-from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push
+from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push, PushRun
 from orbweaver.gossip.views import PartialView
 from orbweaver.overlays.omen.acquaintances import Acquaintances
 from orbweaver.overlays.omen.churn import JoinRequests
@@ -150,12 +150,15 @@ class OMen(Overlay):
         self.interest_changed()
 
     def publish(self, topic: Topic, payload: bytes) -> Event:
+        return self.publish_run(topic, (payload,))[0].event
+
+    def publish_run(self, topic: Topic, payloads: Sequence[bytes]) -> Sequence[Carrier]:
         if self.interest.publish(topic):
             self.interest_changed()
-        return self.plumtree.publish(topic, payload)
+        return (self.plumtree.publish_run(topic, payloads),)
 
-    def receive_all(self, sender: NodeId, messages: Sequence[Carrier]) -> None:
-        self.plumtree.on_pushes(sender, cast("Sequence[Push]", messages))
+    def reach(self, topic: Topic) -> int:
+        return self.plumtree.reach(topic)
 
     def wake(self, timer: Timer) -> None:
         if timer == Heartbeats.TIMER:
@@ -496,6 +499,7 @@ OMen.ON = {
     ShedTested: OMen.on_shed_tested,
     Meet: OMen.on_meet,
     Push: lambda node, sender, message: node.plumtree.on_push(sender, message),
+    PushRun: lambda node, sender, message: node.plumtree.on_run(sender, message),
     IHave: lambda node, sender, message: node.plumtree.on_ihave(sender, message),
     Graft: lambda node, sender, message: node.plumtree.on_graft(sender, message),
     Gone: lambda node, sender, message: node.plumtree.on_gone(sender, message),

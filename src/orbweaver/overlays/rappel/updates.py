@@ -36,7 +36,7 @@ class Updates:
     def publish(self, tree: FeedTree, epoch: int, payload: bytes) -> Event:
         seq = self._next_seq.get(tree.topic, 0)
         self._next_seq[tree.topic] = seq + 1
-        event = Event(tree.topic, self._context.me, epoch, seq, payload)
+        event = Event(tree.topic, self._context.me, epoch, seq, payload, self._context.seal())
         tree.news(event.stream, seq)
         self._push(tree, Held(event, 0, 0, self._context.outbox.now()), None)
         return event

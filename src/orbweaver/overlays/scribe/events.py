@@ -56,6 +56,7 @@ class ScribeEvents:
         self, context: Context, params: ScribeParams, subscribed: Mapping[Topic, int]
     ) -> None:
         """`subscribed` is the live map of the subscribed topics and their times."""
+        self._context = context
         self._me = context.me
         self._outbox = context.outbox
         self._subscribed = subscribed
@@ -78,7 +79,7 @@ class ScribeEvents:
     def make(self, topic: Topic, payload: bytes) -> Held:
         seq = self._sent.get(topic, 0)
         self._sent[topic] = seq + 1
-        event = Event(topic, self._me, self._epoch, seq, payload)
+        event = Event(topic, self._me, self._epoch, seq, payload, self._context.seal())
         return Held(event, 0, 0, self._outbox.now())
 
     def entrust(self, held: Held) -> None:
@@ -115,7 +116,7 @@ class ScribeEvents:
             return False
         stream.settle(event.seq)
         now = self._outbox.now()
-        self._cache.put([Held(event, message.hops, message.age_ms, now)], event.stream)
+        self._cache.put(Held(event, message.hops, message.age_ms, now), event.stream)
         self._note_recent(event, now)
         self._wanted.pop(name_of(event), None)
         if event.publisher != self._me and self._wants(event.topic, message.age_ms):

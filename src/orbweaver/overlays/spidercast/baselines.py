@@ -22,7 +22,6 @@ from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.links import Links
 from orbweaver.gossip.membership import interest_view
-from orbweaver.gossip.plumtree.messages import Push
 from orbweaver.gossip.views import PartialView
 from orbweaver.overlays.spidercast.maintenance import Aim, Audit, MaintenanceParams, Neighbor
 from orbweaver.overlays.spidercast.node import SpiderCast
@@ -150,12 +149,15 @@ class Similarity(Overlay):
         self.interest_changed()
 
     def publish(self, topic: Topic, payload: bytes) -> Event:
+        return self.publish_run(topic, (payload,))[0].event
+
+    def publish_run(self, topic: Topic, payloads: Sequence[bytes]) -> Sequence[Carrier]:
         if self.interest.publish(topic):
             self.interest_changed()
-        return self.plumtree.publish(topic, payload)
+        return (self.plumtree.publish_run(topic, payloads),)
 
-    def receive_all(self, sender: NodeId, messages: Sequence[Carrier]) -> None:
-        self.plumtree.on_pushes(sender, cast("Sequence[Push]", messages))
+    def reach(self, topic: Topic) -> int:
+        return self.plumtree.reach(topic)
 
     def wake(self, timer: Timer) -> None:
         if isinstance(timer, tuple):

@@ -19,7 +19,7 @@ from orbweaver.gossip.links import Links
 from orbweaver.gossip.membership import interest_view
 from orbweaver.gossip.messages import Shuffle, ShuffleReply
 from orbweaver.gossip.plumtree import Plumtree
-from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push
+from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push, PushRun
 from orbweaver.gossip.views import PartialView
 from orbweaver.overlays.spidercast.adaptive import KR_MAX, next_kr
 from orbweaver.overlays.spidercast.coverage import GreedyCoverage, RandomCoverage, Ties
@@ -129,12 +129,15 @@ class SpiderCast(Overlay):
         self.interest_changed()
 
     def publish(self, topic: Topic, payload: bytes) -> Event:
+        return self.publish_run(topic, (payload,))[0].event
+
+    def publish_run(self, topic: Topic, payloads: Sequence[bytes]) -> Sequence[Carrier]:
         if self.interest.publish(topic):
             self.interest_changed()
-        return self.plumtree.publish(topic, payload)
+        return (self.plumtree.publish_run(topic, payloads),)
 
-    def receive_all(self, sender: NodeId, messages: Sequence[Carrier]) -> None:
-        self.plumtree.on_pushes(sender, cast("Sequence[Push]", messages))
+    def reach(self, topic: Topic) -> int:
+        return self.plumtree.reach(topic)
 
     def wake(self, timer: Timer) -> None:
         if isinstance(timer, tuple):  # Fig. 2
@@ -202,6 +205,7 @@ SpiderCast.ON = {
     Leave: lambda node, sender, message: node.tasks.on_leave(sender, message),
     Heartbeat: lambda node, sender, message: node.tasks.on_heartbeat(sender, message),
     Push: lambda node, sender, message: node.plumtree.on_push(sender, message),
+    PushRun: lambda node, sender, message: node.plumtree.on_run(sender, message),
     IHave: lambda node, sender, message: node.plumtree.on_ihave(sender, message),
     Graft: lambda node, sender, message: node.plumtree.on_graft(sender, message),
     Gone: lambda node, sender, message: node.plumtree.on_gone(sender, message),
