@@ -25,7 +25,7 @@ from orbweaver.gossip.messages import (
     ShuffleReply,
     Unrelay,
 )
-from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Newest, Prune, Push
+from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Newest, Prune, Push, PushRun
 from orbweaver.gossip.vivaldi import Coordinates
 from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.overlays.gossipsub import messages as gossipsub
@@ -78,6 +78,7 @@ def samples() -> list[Message]:
         Shuffle((entry,), (4,)),
         ShuffleReply((entry, entry), (4, 5)),
         Push(event, 2, 15),
+        PushRun(event, 2, 15, (b"one", b"more")),
         IHave((Newest(stream, 3, 15),)),
         Graft(stream, (1, 2), 5000),
         Gone(stream, 2),

@@ -20,7 +20,7 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.net.events.digests import WHOLE, Range
 from orbweaver.net.peers.cards import Card
 
-VERSION = 3
+VERSION = 4
 """Version of the wire format; nodes of different versions refuse each other."""
 CONTROL, MESSAGES = 0, 1
 """The kinds of frames."""

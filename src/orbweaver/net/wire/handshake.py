@@ -49,7 +49,10 @@ class Handshake:
     def check_terms(self, hello: Hello) -> None:
         """Check whether both sides can understand each other, which costs no signature."""
         if hello.version != VERSION:
-            raise ProtocolError(f"version {hello.version!r} does not match {VERSION!r}")
+            raise ProtocolError(
+                f"wire version {hello.version!r} does not match {VERSION!r}; all nodes of a "
+                "cluster should run versions of Orbweaver with the same wire version"
+            )
         for name, mine, theirs in (
             ("cluster", self._settings.cluster, hello.cluster),
             ("overlay", self._settings.overlay, hello.overlay),
