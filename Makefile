@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT := out
 
-.PHONY: help setup demo test test-slow fuzz check format bench agreement docs golden clean
+.PHONY: help setup demo claims test test-slow fuzz check format bench agreement docs golden clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -20,9 +20,13 @@ $(READY): pyproject.toml constraints.txt
 	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet -c constraints.txt -e '.[lab,dev]'
 	@touch $(READY)
 
-demo: $(READY)  ## Compare the overlays, then run SpiderCast's claims again; writes two pages
+demo: $(READY)  ## Run ten nodes, then ask which overlay suits the example (two minutes)
 	@mkdir -p $(OUT)
-	@$(BIN)/orbweaver compare --out $(OUT)/compare.html
+	@$(BIN)/orbweaver swarm 10 --seconds 10
+	@$(BIN)/orbweaver advise --quick --store $(OUT)/advise
+
+claims: $(READY)  ## Run SpiderCast's claims again and write a page (ten minutes)
+	@mkdir -p $(OUT)
 	@$(BIN)/orbweaver reproduce spidercast --store $(OUT)/store --out $(OUT)/spidercast.html
 
 test: $(READY)  ## Run the tests (minutes)

@@ -128,8 +128,8 @@ class Ran(msgspec.Struct, frozen=True):
     """Nodes of the samples that were run, from small to large."""
     seeds: tuple[int, ...]
     runs: int
-    processor_s: float
-    """Time of all runs, those of earlier calls included."""
+    run_s: float
+    """Seconds that the runs took, added up, those of earlier calls included."""
     code: str
     """The version of the code that made the runs."""
 
