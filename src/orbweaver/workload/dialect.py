@@ -33,6 +33,10 @@ NUMBERS_SHARE = 0.9
 """A column whose share of numbers is at least this large holds numbers: one bad line does not
 decide."""
 
+ALIKE_MIN = 10
+"""How many values of one family, such as u1, u2 and so on, make a first line of another family a
+header."""
+
 PAIR = 2
 """How many columns a table of subscriptions has. It is the only kind of table whose columns can
 be chosen by --columns."""
@@ -217,21 +221,26 @@ def judge_header(
         if all(map(_COLUMN.fullmatch, names)) or all(_is_word(first[i]) for i in numeric):
             return Header(True, "has words where numbers belong")
         return Header(False, "has numbers where they belong")
-    above_numbers = ""
+    above_numbers = above_alike = ""
     for place, cell in enumerate(first):
         below = [row[place] for row in rest if len(row) > place and row[place]]
+        families = {_family(value) for value in below}
         if place in wanted and _NUMBER.fullmatch(cell):
             return Header(False, f"is data: '{cell}' is a number")
         numbers = sum(_NUMBER.fullmatch(value) is not None for value in below)
         if below and numbers >= NUMBERS_SHARE * len(below):
             if cell.lower() not in MISSING_WORDS and not _NUMBER.fullmatch(cell):
                 above_numbers = above_numbers or cell
-        elif cell and _family(cell) in map(_family, below):
+        elif cell and _family(cell) in families:
             return Header(False, f"is data: '{cell}' is written as the values below it are")
+        elif place in wanted and len(below) >= ALIKE_MIN and len(families) == 1:
+            above_alike = above_alike or cell
     if above_numbers:
         return Header(True, f"is a header: '{above_numbers}' stands above numbers")
     if all(map(_COLUMN.fullmatch, names)) or any(map(_COMPOUND.fullmatch, names)):
         return Header(True, "is a header: its words name columns")
+    if above_alike:
+        return Header(True, f"is a header: '{above_alike}' stands above values that are all alike")
     return Header(False, "is data: nothing sets it apart from the lines below it")
 
 
