@@ -12,7 +12,7 @@ from rich.text import Text
 
 from orbweaver.cli.amounts import parse_bytes, parse_rate, parse_time_ms
 from orbweaver.cli.kept_runs import run_kept
-from orbweaver.cli.options import Columns, Json, Master, TableHeader
+from orbweaver.cli.options import Columns, Conf, Json, Master, TableHeader
 from orbweaver.cli.scenario import parse_latency, tell_table
 from orbweaver.cli.sweep import report_failures, run_sweep
 from orbweaver.cli.terminal import err, out, print_json, table, this_command
@@ -106,6 +106,7 @@ def advise(
         Path, typer.Option(metavar="DIR", help="Folder that keeps finished runs and samples.")
     ] = STORE,
     master: Master = None,
+    conf: Conf = None,
     json: Json = False,
 ) -> None:
     """Say which overlay suits your data, and why.
@@ -158,7 +159,7 @@ def advise(
         names,
         this_command(),
     )
-    last, stopped = follow(case, runner(store, workers, master), quick, quiet=json)
+    last, stopped = follow(case, runner(store, workers, master, conf), quick, quiet=json)
     if last is None:
         raise typer.Exit(130)
     if json:
@@ -180,7 +181,9 @@ def follow(case: Case, run: Runner, quick: bool, quiet: bool) -> tuple[Advice | 
             if last is None and not quick and not quiet:
                 told_first(advice)
             elif last is not None and not quiet:
-                out.print(f"{told_size(advice)}: {advice.headline}", soft_wrap=True)
+                same = (advice.pick, advice.ties) == (last.pick, last.ties)
+                told = f"still {advice.pick or 'none'}" if same else advice.headline
+                out.print(f"{told_size(advice)}: {told}", soft_wrap=True)
             last = advice
             if quick:
                 break
@@ -217,7 +220,7 @@ def print_advice(advice: Advice) -> None:
         out.print(f"Not sure: {doubt}", soft_wrap=True)
 
 
-def runner(store: Path, workers: int, master: str | None) -> Runner:
+def runner(store: Path, workers: int, master: str | None, conf: list[str] | None) -> Runner:
     """Return what runs jobs: the processes of this machine, or a cluster."""
 
     def here(jobs: Sequence[Job]) -> list[Result]:
@@ -227,7 +230,7 @@ def runner(store: Path, workers: int, master: str | None) -> Runner:
 
     def on_cluster(jobs: Sequence[Job]) -> list[Result]:
         announce(jobs)
-        swept = run_sweep(list(jobs), store / "sweep", master, MEMORY_GB)
+        swept = run_sweep(list(jobs), store / "sweep", master, MEMORY_GB, conf)
         report_failures(swept.failures)
         return list(swept.results)
 

@@ -187,7 +187,7 @@ def test_a_forecast_follows_the_law_and_says_how_sure_it_is() -> None:
     exact = [(n, 2.0 + 3.0 * math.log(n)) for n in (100, 200, 400)]
     found = forecast("one", "links", exact, 10_000)
     assert found is not None
-    assert found.law == "2 +3 ln N"
+    assert found.law == "2 + 3 ln N"
     assert found.expected == pytest.approx(2 + 3 * math.log(10_000))
     assert found.low <= found.expected <= found.high
     power = forecast("one", "links", [(n, 2.0 * n**0.5) for n in (100, 200, 400)], 10_000)
@@ -205,6 +205,14 @@ def test_a_forecast_reaches_over_both_laws_and_is_wider_where_runs_differ() -> N
         return found.high - found.low
 
     assert width(1.0) < width(5.0)
+
+
+def test_a_forecast_does_not_fall_below_zero() -> None:
+    found = forecast("one", "delay_p95", [(100, 90.0), (200, 50.0), (400, 10.0)], 100_000)
+    assert found is not None
+    assert found.law.endswith("N^-1.6")
+    assert 0 < found.expected < 1
+    assert found.low == 0
 
 
 def test_too_little_for_a_forecast() -> None:

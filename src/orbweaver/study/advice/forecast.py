@@ -31,6 +31,9 @@ class Law:
     misfit: float
     """Sum of the squared differences, of the values themselves."""
 
+    def expected(self, nodes: int) -> float:
+        return self.back(self.at(math.log(nodes)))
+
     def interval(self, nodes: int) -> tuple[float, float]:
         x = math.log(nodes)
         return (
@@ -44,12 +47,14 @@ def forecast(overlay: str, measure: str, points: Sequence[Point], nodes: int) ->
     alone."""
     if len(points) < 3 or len({n for n, _ in points}) < 2:
         return None
-    laws = [_fit(points, "{a:.3g} {b:+.3g} ln N", lambda v: v, lambda v: v)]
+    laws = [_fit(points, _linear, lambda v: v, lambda v: v)]
     if all(value > 0 for _, value in points):
-        laws.append(_fit(points, "{ea:.3g} N^{b:.3g}", math.log, _exp))
-    best = min(laws, key=lambda law: law.misfit)
+        laws.append(_fit(points, _power, math.log, _exp))
+    # A law that falls below zero on the way is no law of a delay or a number of links.
+    possible = [law for law in laws if law.expected(nodes) > 0] or laws
+    best = min(possible, key=lambda law: law.misfit)
     ends = [end for law in laws for end in law.interval(nodes)]
-    expected = max(0.0, best.back(best.at(math.log(nodes))))
+    expected = max(0.0, best.expected(nodes))
     return Forecast(
         overlay, measure, nodes, expected, max(0.0, min(ends)), max(ends), best.words,
         tuple(points),
@@ -58,7 +63,7 @@ def forecast(overlay: str, measure: str, points: Sequence[Point], nodes: int) ->
 
 def _fit(
     points: Sequence[Point],
-    words: str,
+    words: Callable[[float, float], str],
     there: Callable[[float], float],
     back: Callable[[float], float],
 ) -> Law:
@@ -73,12 +78,24 @@ def _fit(
         (value - back(a + b * x)) ** 2 for x, (_, value) in zip(xs, points, strict=True)
     )
     return Law(
-        words.format(a=a, b=b, ea=_exp(a)),
+        words(a, b),
         lambda x: a + b * x,
         lambda x: wide * math.sqrt(1 + 1 / count + (x - middle) ** 2 / spread),
         back,
         misfit,
     )
+
+
+def _linear(a: float, b: float) -> str:
+    return f"{_number(a)} {'-' if b < 0 else '+'} {_number(abs(b))} ln N"
+
+
+def _power(a: float, b: float) -> str:
+    return f"{_number(_exp(a))} N^{b:.2g}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _exp(x: float) -> float:

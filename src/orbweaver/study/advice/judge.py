@@ -46,7 +46,7 @@ def judge(evidence: Evidence, picks: Sequence[str | None], drawing: Drawing | No
         *sentences.others(ranking),
         sentences.reason(ranking, rival, properties, lead),
         sentences.how_good(ranking, best),
-        *sentences.expected([one for one in forecasts if one.overlay == ranked[0].overlay]),
+        sentences.expected([one for one in forecasts if one.overlay == ranked[0].overlay]),
         sentences.assumed(case.question),
     ]
     whole = case.samples.whole

@@ -166,14 +166,16 @@ def how_good(ranking: Ranking, best: Possible | None) -> str:
     )
 
 
-def expected(found: Sequence[Forecast]) -> list[str]:
-    """Return a sentence for each forecast."""
-    return [
-        f"With {one.nodes:,} nodes expect of {one.overlay} {MEASURES[one.measure].title}: "
-        f"{figure(one.measure, one.expected)} ({figure(one.measure, one.low)} to "
-        f"{figure(one.measure, one.high)}, by {one.law})."
+def expected(found: Sequence[Forecast]) -> str:
+    """Return what to expect of one overlay at another size."""
+    told = [
+        f"{MEASURES[one.measure].title}, {figure(one.measure, one.expected)} "
+        f"({figure(one.measure, one.low)} to {figure(one.measure, one.high)}, by {one.law})"
         for one in found
     ]
+    if not found:
+        return ""
+    return f"With {found[0].nodes:,} nodes expect of {found[0].overlay}: {'; '.join(told)}."
 
 
 def assumed(question: Question) -> str:

@@ -44,13 +44,14 @@ def advise(case: Case, run: Runner) -> Iterator[Advice]:
             return
         picks.append(advice.pick)
         left = _left(evidence)
-    if left:
-        ranking = _ranking(evidence)
-        close = (ranking.pick, *ranking.ties, *ranking.behind[:1])
-        again = [one.overlay for one in close if one is not None] or left
-        evidence.add(run, again, sizes[-1], plan.MORE_SEEDS)
-        _examine(evidence, run)
-        yield answer()
+        if not left:
+            return
+    ranking = _ranking(evidence)
+    close = (ranking.pick, *ranking.ties, *ranking.behind[:1])
+    again = [one.overlay for one in close if one is not None] or left
+    evidence.add(run, again, sizes[-1], plan.MORE_SEEDS)
+    _examine(evidence, run)
+    yield answer()
 
 
 def _ranking(evidence: Evidence) -> Ranking:
