@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from orbweaver.pipeline.session import spark_session
+from orbweaver.pipeline.store import locate_store
 from orbweaver.pipeline.sweep import sweep
 from orbweaver.study.run import Job, run_scenario
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
@@ -74,10 +75,9 @@ def main() -> None:
         pooled, *pool_seconds = timed(lambda: pool.map(digest_of, jobs, chunksize=1))
     spark = spark_session(f"local[{args.cores}]")
     with tempfile.TemporaryDirectory() as folder:
-        sweep(spark, small, Path(folder, "warm"))
-        swept, *sweep_seconds = timed(
-            lambda: [r.digest for r in sweep(spark, jobs, Path(folder, "store")).results]
-        )
+        sweep(spark, small, locate_store(f"{folder}/warm"))
+        store = locate_store(f"{folder}/store")
+        swept, *sweep_seconds = timed(lambda: [r.digest for r in sweep(spark, jobs, store).results])
     assert alone == pooled == swept, "the same runs, wherever they run"
     table = Table(title=f"{args.runs} runs of {args.nodes:,} nodes on {args.cores} cores")
     table.add_column("how")

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.session import spark_session
+from orbweaver.pipeline.store import locate_store
 from orbweaver.pipeline.sweep import sweep
 from orbweaver.pipeline.traces import fetch
 from orbweaver.records.files import whole_file
@@ -165,7 +166,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     made = [s for trace, folder in folders.items() for s in scenarios(trace, folder, machines)]
     jobs = [(scenario, seed) for scenario in made for seed in SEEDS]
     swept = sweep(
-        spark, jobs, args.work / "store", done=lambda there, of: print(f"{there} of {of} runs")
+        spark,
+        jobs,
+        locate_store(str(args.work / "store")),
+        done=lambda there, of: print(f"{there} of {of} runs"),
     )
     for failure in swept.failures:
         print(f"failed: {failure.name}, seed {failure.seed}\n{failure.error}")

@@ -12,6 +12,7 @@ from orbweaver.core.errors import UsageError
 from orbweaver.metrics.averages import interval95, mean
 from orbweaver.metrics.topics import shapes
 from orbweaver.pipeline.measure import TABLES, measure, select_runs
+from orbweaver.pipeline.store import locate_store
 from orbweaver.pipeline.sweep import sweep
 from orbweaver.study.results import Results, made_here
 from orbweaver.study.run import Run, run_scenario
@@ -44,9 +45,10 @@ def runs() -> dict[tuple[str, int], Run]:
 @pytest.fixture(scope="module")
 def measured(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("measure")
-    swept = sweep(spark, [(s, seed) for s in (ALONE, POOR) for seed in SEEDS], folder / "store")
+    store = locate_store(str(folder / "store"))
+    swept = sweep(spark, [(s, seed) for s in (ALONE, POOR) for seed in SEEDS], store)
     assert len(swept.results) == 2 * len(SEEDS)
-    found = measure(spark, folder / "store", folder / "measured")
+    found = measure(spark, store, folder / "measured")
     assert found.tables["runs"] == 2 * len(SEEDS)
     return folder / "measured"
 
@@ -105,13 +107,13 @@ def test_a_store_of_other_code_says_what_it_has(
     spark: SparkSession, measured: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=r"it has runs of code: [0-9a-f]{16} \(6 runs\)"):
-        measure(spark, measured.parent / "store", tmp_path / "m", code="feed")
+        measure(spark, locate_store(str(measured.parent / "store")), tmp_path / "m", code="feed")
     assert not (tmp_path / "m").exists()
 
 
 def test_no_store(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a store of runs"):
-        measure(spark, tmp_path, tmp_path / "m")
+        measure(spark, locate_store(str(tmp_path)), tmp_path / "m")
 
 
 def test_a_folder_of_tables(measured: Path) -> None:

@@ -10,9 +10,8 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from orbweaver.cli.main import make_app
+from orbweaver.cli.stores import checked_store
 from orbweaver.core.errors import UsageError
-from orbweaver.pipeline.measure import measure as stage
-from orbweaver.pipeline.store import check_store, set_damaged_aside
 
 SCENARIO = """
 overlay = "spidercast"
@@ -59,49 +58,44 @@ def test_results_that_are_kept_are_not_run_again(
     assert page.exists()
 
 
-def test_a_damaged_file_is_set_aside_and_its_runs_are_run_again(
+def test_a_damaged_file_is_taken_out_and_its_runs_are_run_again(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     (tmp_path / "mine.toml").write_text(SCENARIO)
     store, measured = tmp_path / "store", tmp_path / "measured"
     asked = ["sweep", str(tmp_path / "mine.toml"), "--seeds", "0-1", "--store", str(store)]
     first = run(*asked)
-    whole = sorted((store / "looks").glob("*.parquet"))
-    assert len(whole) == 2, "a file for each run"
-    cut = whole[0]
+    cut, whole = sorted((store / "kind=look").glob("*.parquet"))
     cut.write_bytes(cut.read_bytes()[:-100])
-    with pytest.raises(UsageError, match=f"{cut.name} is damaged"):
-        stage(spark, store, measured)
     done = CliRunner().invoke(make_app(), ["measure", str(store), "--out", str(measured), "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout.splitlines()[-1])["tables"]["runs"] == 1
-    assert f"damaged: {cut} cannot be read" in done.stderr
-    assert (tmp_path / "store-damaged" / cut.name).exists()
-    whole[1].write_bytes(b"")
+    assert f"damaged: kind=look/{cut.name}: it has" in done.stderr
+    assert (store / "_damaged" / cut.name).exists()
+    whole.write_bytes(b"")
     done = CliRunner().invoke(make_app(), [*asked, "--json"])
     assert done.exit_code == 0, done.output
-    assert f"damaged: {whole[1]} cannot be read" in done.stderr
+    assert f"damaged: kind=look/{whole.name}: it has 0 bytes" in done.stderr
     again = json.loads(done.stdout.splitlines()[-1])
     assert again["ran"] == 2
     digests = [[result["digest"] for result in one["results"]] for one in (first, again)]
     assert digests[0] == digests[1]
-    # Damage that does not show at the end of the file is told in one line.
-    broken = min((store / "looks").glob("*.parquet"))
+    # Damage that leaves a file as long as it was is told in one line.
+    broken = min((store / "kind=look").glob("*.parquet"))
     text = bytearray(broken.read_bytes())
-    text[100:140] = bytes(40)
+    text[4:100] = bytes(96)
     broken.write_bytes(text)
     done = CliRunner().invoke(make_app(), ["measure", str(store), "--out", str(measured)])
     assert isinstance(done.exception, UsageError), done.exception
-    assert str(done.exception).startswith(f"{broken.name} cannot be read: ")
+    assert str(done.exception).startswith(f"kind=look/{broken.name} cannot be read: ")
 
 
 def test_files_of_somebody_else_are_not_moved(tmp_path: Path) -> None:
-    (tmp_path / "looks").mkdir()
-    for name in ("nodes.parquet", "looks/links.parquet"):
+    (tmp_path / "kind=look").mkdir()
+    for name in ("nodes.parquet", "kind=look/links.parquet"):
         (tmp_path / name).write_bytes(b"PAR1 and no more")
-    assert set_damaged_aside(tmp_path) == {}
     with pytest.raises(UsageError, match=r"holds other things, .*'nodes\.parquet'"):
-        check_store(tmp_path)
+        checked_store(str(tmp_path), None, "")
     assert len(list(tmp_path.rglob("*.parquet"))) == 2
 
 

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.measure import TABLES, measure
+from orbweaver.pipeline.store import locate_store
 from orbweaver.records import Records
 from orbweaver.records.writers import write_records
 from orbweaver.study.recorded import read_recorded
@@ -39,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_values_are_those_of_each_and_over_both(
     spark: SparkSession, folder: Path, tmp_path: Path
 ) -> None:
-    found = measure(spark, folder, tmp_path / "measured")
+    found = measure(spark, locate_store(str(folder)), tmp_path / "measured")
     assert set(found.tables) == set(TABLES)
     assert (found.tables["runs"], found.tables["topics"]) == (2, 10)
     runs = [run.result for run in read_recorded(folder)]
@@ -59,13 +60,13 @@ def test_clusters_that_were_whole_at_different_times(spark: SparkSession, tmp_pa
         records = run_scenario(replace(SCENARIO, run=run), seed).outcome.records
         (tmp_path / "both").mkdir(exist_ok=True)
         write_records(records, tmp_path / "both" / f"run{seed}", "csv", ABOUT | {"end_ms": 4600})
-    measure(spark, tmp_path / "both", tmp_path / "measured")
+    measure(spark, locate_store(str(tmp_path / "both")), tmp_path / "measured")
     rows = _rows(spark, tmp_path / "measured" / "settings")
     assert {(row["time_ms"], row["seeds"]) for row in rows} == {(4000, 2)}
 
 
 def test_a_moment_of_choice(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
-    measure(spark, folder / "run0", tmp_path / "early", at_ms=100)
+    measure(spark, locate_store(str(folder / "run0")), tmp_path / "early", at_ms=100)
     rows = {r["metric"]: r for r in _rows(spark, tmp_path / "early" / "values")}
     (early,) = read_recorded(folder / "run0", at_ms=100)
     assert rows["links"]["time_ms"] == 100

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import resource
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from orbweaver.core.errors import UsageError
+from orbweaver.pipeline import bundles
 from orbweaver.pipeline import sweep as stage
-from orbweaver.pipeline.store import read_looks
+from orbweaver.pipeline.store import RESULTS, RunStore, locate_store
 from orbweaver.pipeline.sweep import bounded_memory, sweep, writing_alone
-from orbweaver.study.results import Results, made_here, read_results
+from orbweaver.study.results import Results, made_here
 from orbweaver.study.run import Job, Result, run_id, run_scenario
 from orbweaver.workload.scenario import InterestChange, PublishSpec, RunSpec, Scenario, WorkloadSpec
 
@@ -31,6 +32,10 @@ def small(name: str, nodes: int = 30, **changes: object) -> Scenario:
     return msgspec.structs.replace(scenario, **changes)
 
 
+def at(folder: Path) -> RunStore:
+    return locate_store(str(folder / "store"))
+
+
 def timeless(results: list[Result]) -> list[Result]:
     return [msgspec.structs.replace(result, wall_seconds=0) for result in results]
 
@@ -39,7 +44,7 @@ def test_results_are_those_of_single_runs_and_are_not_run_again(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     jobs = [(small(name, nodes), seed) for name, nodes in (("a", 30), ("b", 50)) for seed in (0, 1)]
-    store = tmp_path / "store"
+    store = locate_store(str(tmp_path / "store"))
     seen: list[tuple[int, int]] = []
     first = sweep(spark, jobs[:3], store, wave=2, done=lambda *at: seen.append(at))
     assert (first.ran, first.failures) == (3, [])
@@ -63,12 +68,12 @@ def test_what_differs_in_nothing_but_its_name_is_run_once(
     )
     jobs = [(small(name), seed) for name in ("a", "b") for seed in (0, 1)]
     seen: list[tuple[int, int]] = []
-    swept = sweep(spark, jobs, tmp_path / "store", wave=9, done=lambda *at: seen.append(at))
+    swept = sweep(spark, jobs, at(tmp_path), wave=9, done=lambda *at: seen.append(at))
     assert (ran, swept.ran, seen[-1]) == ([2], 2, (2, 2))
     assert [(r.name, r.seed) for r in swept.results] == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
     first, _, twin, _ = swept.results
     assert msgspec.structs.replace(twin, name="a") == first
-    again = sweep(spark, [(small("c"), 1)], tmp_path / "store")
+    again = sweep(spark, [(small("c"), 1)], at(tmp_path))
     assert (again.ran, again.results[0].name) == (0, "c"), "also when it was run before"
 
 
@@ -84,9 +89,12 @@ def test_waves_grow_and_short_runs_share_tasks(
 
     monkeypatch.setattr(stage, "_parallelism", lambda spark: 2)
     monkeypatch.setattr(stage, "_runner", counting)
+    # However slow the machine is, these runs are short.
+    monkeypatch.setattr(bundles, "WAVE_S", math.inf)
+    monkeypatch.setattr(bundles, "TASK_S", math.inf)
     jobs = [(small("tiny", 10), seed) for seed in range(17)]
     seen: list[tuple[int, int]] = []
-    swept = sweep(spark, jobs, tmp_path / "store", done=lambda *at: seen.append(at))
+    swept = sweep(spark, jobs, at(tmp_path), done=lambda *at: seen.append(at))
     assert [result.seed for result in swept.results] == list(range(17))
     assert ran == [(2, 2), (15, 8)]
     assert seen == sorted(seen), "never back"
@@ -95,22 +103,22 @@ def test_waves_grow_and_short_runs_share_tasks(
 
 def test_a_failing_run_is_told_and_the_others_go_on(spark: SparkSession, tmp_path: Path) -> None:
     broken = small("broken", interests=(InterestChange(0, 99, "a", "subscribe"),))
-    swept = sweep(spark, [(broken, 7), (small("fine"), 0)], tmp_path / "store")
+    swept = sweep(spark, [(broken, 7), (small("fine"), 0)], at(tmp_path))
     assert [result.name for result in swept.results] == ["fine"]
     (failure,) = swept.failures
     assert (failure.name, failure.seed) == ("broken", 7)
     assert "there is no node 99" in failure.error
     assert failure.replay.startswith("orbweaver replay ")
     assert failure.replay.endswith("--seed 7")
-    noted = (tmp_path / "store" / "failures.jsonl").read_bytes()
+    noted = (tmp_path / "store" / "_failures.jsonl").read_bytes()
     assert msgspec.json.decode(noted, type=type(failure)) == failure
-    again = sweep(spark, [(broken, 7), (small("fine"), 0)], tmp_path / "store")
+    again = sweep(spark, [(broken, 7), (small("fine"), 0)], at(tmp_path))
     assert again.ran == 1, "what failed is tried again"
 
 
 def test_a_run_that_takes_too_much_memory_fails_alone(spark: SparkSession, tmp_path: Path) -> None:
     hungry = small("hungry", nodes=200_000)
-    swept = sweep(spark, [(hungry, 0), (small("fine"), 0)], tmp_path / "store", memory_gb=1.0)
+    swept = sweep(spark, [(hungry, 0), (small("fine"), 0)], at(tmp_path), memory_gb=1.0)
     assert [result.name for result in swept.results] == ["fine"]
     assert "MemoryError" in swept.failures[0].error
 
@@ -150,25 +158,23 @@ def test_a_changed_overlay_of_ones_own_is_run_again(
 
 def test_two_commands_do_not_write_one_store_at_a_time(tmp_path: Path) -> None:
     with (
-        writing_alone(tmp_path / "store"),
-        writing_alone(tmp_path / "other"),
+        writing_alone(at(tmp_path)),
+        writing_alone(locate_store(str(tmp_path / "other"))),
         pytest.raises(UsageError, match="another command"),
-        writing_alone(tmp_path / "store"),
+        writing_alone(at(tmp_path)),
     ):
         pass
-    with writing_alone(tmp_path / "store"):
+    with writing_alone(at(tmp_path)):
         pass
 
 
 def test_the_store_keeps_what_the_overlay_looked_like(spark: SparkSession, tmp_path: Path) -> None:
     scenario = small("x", run=RunSpec(warmup_ms=1500, drain_ms=500, snapshots_ms=(500,)))
-    sweep(spark, [(scenario, 0)], tmp_path / "store")
-    stored = read_results(tmp_path / "store" / "results.jsonl").each()
-    rows = read_looks(spark, tmp_path / "store", stored).collect()
-    (file,) = (tmp_path / "store" / "looks").glob("*.parquet")
-    assert (
-        msgspec.json.decode(pq.read_schema(file).metadata[b"scenario"], type=Scenario) == scenario
-    )
+    store = at(tmp_path)
+    sweep(spark, [(scenario, 0)], store)
+    rows = store.read_looks(spark, store.results().each()).collect()
+    (kept,) = store.rows(store.open(), RESULTS, ["scenario"]).column(0).to_pylist()
+    assert msgspec.json.decode(kept, type=Scenario) == scenario
     looks = run_scenario(scenario, 0).looks
     assert [look.time_ms for look in looks] == [500, 1500]
     there = {(r.run, r.time_ms, r.node, frozenset(r.topics), tuple(r.peers)) for r in rows}
@@ -180,11 +186,11 @@ def test_the_store_keeps_what_the_overlay_looked_like(spark: SparkSession, tmp_p
 
 
 def test_a_store_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:
-    other, odd = tmp_path / "st1", tmp_path / "st[12] {a}"
+    other, odd = (locate_store(str(tmp_path / name)) for name in ("st1", "st[12] {a}"))
     for store, seeds in ((other, 2), (odd, 1)):
         assert sweep(spark, [(small("a", 10), seed) for seed in range(seeds)], store).ran == seeds
-    stored = read_results(odd / "results.jsonl").each()
-    assert read_looks(spark, odd, stored).count() == 10 * len(stored) == 10
+    stored = odd.results().each()
+    assert odd.read_looks(spark, stored).count() == 10 * len(stored) == 10
     assert sweep(spark, [(small("a", 10), 0)], odd).ran == 0
 
 
@@ -198,5 +204,5 @@ def test_a_store_is_a_folder_of_its_own(spark: SparkSession, tmp_path: Path) -> 
     for place in (table, file, full, tmp_path / "nowhere" / "store"):
         before = sorted(tmp_path.rglob("*"))
         with pytest.raises(UsageError):
-            sweep(spark, [(small("a"), 0)], place)
+            sweep(spark, [(small("a"), 0)], locate_store(str(place)))
         assert sorted(tmp_path.rglob("*")) == before

@@ -230,7 +230,7 @@ def runner(store: Path, workers: int, master: str | None, conf: list[str] | None
 
     def on_cluster(jobs: Sequence[Job]) -> list[Result]:
         announce(jobs)
-        swept = run_sweep(list(jobs), store / "sweep", master, MEMORY_GB, conf)
+        swept = run_sweep(list(jobs), str(store / "sweep"), master, MEMORY_GB, conf)
         report_failures(swept.failures)
         return list(swept.results)
 

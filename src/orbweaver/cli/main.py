@@ -22,8 +22,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "advise", "overlays", "simulate", "compare", "design", "reproduce",
     ),
     "The lab: traces and sweeps": (
-        "ingest", "sample", "synthesise", "characterise", "sweep", "sweep.replay", "measure",
-        "measure.report",
+        "ingest", "sample", "synthesise", "characterise", "sweep", "sweep.replay", "stores.store",
+        "measure", "measure.report",
     ),
 }  # fmt: skip
 """The commands under each heading of `--help`: the module in `orbweaver.cli`, then a dot and the

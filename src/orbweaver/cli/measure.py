@@ -9,10 +9,10 @@ from typing import Annotated
 import msgspec
 import typer
 
-from orbweaver.cli.options import Conf, HtmlPage, Json, Master
+from orbweaver.cli.options import STORE, Conf, HtmlPage, Json, Master, StorageOption
 from orbweaver.cli.reproduce import print_ledger, traces_beside
 from orbweaver.cli.spark import lab_imports, start_spark
-from orbweaver.cli.sweep import STORE, report_damaged
+from orbweaver.cli.stores import checked_store, locate
 from orbweaver.cli.terminal import out, print_json, show, table, this_command
 from orbweaver.core.errors import UsageError
 from orbweaver.records.files import check_file
@@ -21,6 +21,7 @@ from orbweaver.report.measured import read_measured
 from orbweaver.study.claims import gather
 from orbweaver.study.judge import judge_all
 from orbweaver.study.papers import PAPERS
+from orbweaver.study.recorded import holds_records
 from orbweaver.study.results import Results, Stored
 
 MEASURED = Path("out/measured")
@@ -29,10 +30,11 @@ MEASURED = Path("out/measured")
 
 def measure(
     store: Annotated[
-        Path,
+        str,
         typer.Argument(
+            metavar="[DIR|URL]",
             help="A store of `orbweaver sweep`; or a folder of `orbweaver gather` or "
-            "`simulate --records-out`, or a folder with several of these."
+            "`simulate --records-out`, or a folder with several of these.",
         ),
     ] = STORE,
     out_folder: Annotated[
@@ -51,6 +53,7 @@ def measure(
             "with all nodes up]"
         ),
     ] = None,
+    storage_option: StorageOption = None,
     master: Master = None,
     conf: Conf = None,
     json: Json = False,
@@ -70,18 +73,19 @@ def measure(
         from orbweaver.pipeline.measure import TABLES
         from orbweaver.pipeline.measure import measure as stage
         from orbweaver.pipeline.progress import job_progress
-        from orbweaver.pipeline.store import set_damaged_aside
-    if not store.is_dir():
+    if "://" not in store and not Path(store).is_dir():
         raise UsageError(f"{store}: no such folder; 'orbweaver sweep' makes a store")
     if out_folder == MEASURED:
         out_folder.parent.mkdir(exist_ok=True)
     check_output(out_folder, TABLES)
-    moved = set_damaged_aside(store.resolve())
-    report_damaged(moved, "'orbweaver sweep' repeats its runs")
+    if "://" not in store and holds_records(Path(store)):
+        measured = locate(store)
+    else:
+        measured = checked_store(store, storage_option, "'orbweaver sweep' repeats its runs")
     spark = start_spark(master, "measure", conf)
     with job_progress(spark, "measuring"), explained_failures():
         found = stage(
-            spark, store, out_folder, code, at_ms=None if at is None else round(1000 * at)
+            spark, measured, out_folder, code, at_ms=None if at is None else round(1000 * at)
         )
     if json:
         print_json(dataclasses.asdict(found) | {"out": str(out_folder)})

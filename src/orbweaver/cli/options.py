@@ -26,7 +26,21 @@ SEEDS = "0-2"
 """Default seeds of commands that run a scenario several times. Three is the lowest number with
 which a claim can be judged reproduced. All commands share it, so that they share finished runs."""
 Seeds = Annotated[str, typer.Option(help="Run once for each of these seeds, as in 0-2 or 1,5,9.")]
-Store = Annotated[Path, typer.Option(help="Folder that keeps finished runs.")]
+STORE = "out/store"
+Store = Annotated[
+    str,
+    typer.Option(
+        metavar="DIR|URL", help="Where finished runs are kept: a folder, or s3://, gs://, abfs://."
+    ),
+]
+StorageOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="How to reach a store at an address, such as AWS_ENDPOINT_URL=http://HOST:9000; may "
+        "be given several times.",
+    ),
+]
 HtmlPage = Annotated[Path, typer.Option("--out", help="Write the HTML page here.")]
 
 # -- Options of the workload: None leaves the value of the scenario, or the default.

@@ -10,10 +10,20 @@ import msgspec
 import typer
 from rich.text import Text
 
-from orbweaver.cli.options import SEEDS, Conf, HtmlPage, Json, Master, Seeds, Store
+from orbweaver.cli.options import (
+    SEEDS,
+    STORE,
+    Conf,
+    HtmlPage,
+    Json,
+    Master,
+    Seeds,
+    StorageOption,
+    Store,
+)
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.spark import lab_imports, start_spark
-from orbweaver.cli.sweep import STORE, report_cut_short, report_failures, run_sweep
+from orbweaver.cli.sweep import report_cut_short, report_failures, run_sweep
 from orbweaver.cli.terminal import err, out, print_json, table, this_command
 from orbweaver.core.errors import UsageError
 from orbweaver.records.files import check_file
@@ -45,6 +55,7 @@ def reproduce(
         ),
     ] = None,
     store: Store = STORE,
+    storage_option: StorageOption = None,
     results: Annotated[
         Path | None,
         typer.Option(
@@ -97,7 +108,7 @@ def reproduce(
 
     def run(jobs: Sequence[Job]) -> list[Result]:
         nonlocal new
-        swept = run_sweep(list(jobs), store, master, 6.0, conf)
+        swept = run_sweep(list(jobs), store, master, 6.0, conf, storage_option)
         new = swept.ran
         if results is not None:
             known.add(made_here(swept.results))
@@ -120,9 +131,13 @@ def reproduce(
     out.print(f"The page with plots: {out_file}", soft_wrap=True)
 
 
-def traces_beside(store: Path) -> Path:
-    """Return the folder with the tables of the real traces that the runs of a store use."""
-    return store.with_name(f"{store.name}-traces")
+def traces_beside(store: str) -> Path:
+    """Return the folder with the tables of the real traces that the runs of a store use: beside
+    the store, or where the default store is if the store is at an address."""
+    if "://" in store:
+        return Path(STORE).with_name(f"{store.rstrip('/').rpartition('/')[2]}-traces")
+    path = Path(store)
+    return path.with_name(f"{path.name}-traces")
 
 
 def check_traces(paper: Paper, scale: str, source: Path) -> None:

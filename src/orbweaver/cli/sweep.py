@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
-from orbweaver.cli.options import SEED, SEEDS, Conf, Json, Master, Seeds, Store
+from orbweaver.cli.options import (
+    SEED,
+    SEEDS,
+    STORE,
+    Conf,
+    Json,
+    Master,
+    Seeds,
+    StorageOption,
+    Store,
+)
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.simulate import print_result
 from orbweaver.cli.spark import lab_imports, start_spark
+from orbweaver.cli.stores import checked_store
 from orbweaver.cli.terminal import err, out, print_json, progress, show, table
 from orbweaver.core.errors import UsageError
 from orbweaver.study.run import Job, Result, run_id, run_scenario
 from orbweaver.workload.scenario import Scenario, load_scenario
 
-STORE = Path("out/store")
 SHOWN = ("degree_mean", "components", "diameter_max", "hit_ratio", "duplicates_steady")
 
 
@@ -26,6 +36,7 @@ def sweep(
     scenario: Annotated[list[Path], typer.Argument(help="Scenario files (TOML).")],
     seeds: Seeds = SEEDS,
     store: Store = STORE,
+    storage_option: StorageOption = None,
     master: Master = None,
     conf: Conf = None,
     memory_gb: Annotated[float, typer.Option(help="Most memory for one run, in GB.")] = 6.0,
@@ -42,7 +53,7 @@ def sweep(
         orbweaver sweep scenarios/spidercast/base.toml --seeds 0-9
     """
     jobs: list[Job] = [(load_scenario(p), seed) for p in scenario for seed in parse_seeds(seeds)]
-    swept = run_sweep(jobs, store, master, memory_gb, conf)
+    swept = run_sweep(jobs, store, master, memory_gb, conf, storage_option)
     if json:
         print_json(msgspec.to_builtins(swept, str_keys=True))
     else:
@@ -72,30 +83,23 @@ def replay(
 
 def run_sweep(
     jobs: list[Job],
-    store: Path,
+    store: str,
     master: str | None,
     memory_gb: float,
     conf: list[str] | None = None,
+    storage_option: list[str] | None = None,
 ) -> Any:
     """Run jobs through Spark and show a bar."""
     with lab_imports():
         from orbweaver.pipeline.dataset import explained_failures
-        from orbweaver.pipeline.store import check_store, set_damaged_aside
         from orbweaver.pipeline.sweep import sweep as sweep_stage
-    store.parent.mkdir(parents=True, exist_ok=True)
-    report_damaged(set_damaged_aside(store.resolve()), "its runs are repeated")
-    check_store(store.resolve())  # before Spark starts, which takes a while
+    # Before Spark starts, which takes a while.
+    kept = checked_store(store, storage_option, "its runs are repeated")
     for job in jobs:
         run_id(*job)  # raises if a file it names is missing or a parameter is wrong
     spark = start_spark(master, "sweep", conf)
     with progress("running", len(jobs), count=True) as bar, explained_failures():
-        return sweep_stage(spark, jobs, store, memory_gb, done=lambda there, _: bar(there))
-
-
-def report_damaged(moved: Mapping[Path, Path], then: str) -> None:
-    """Name the damaged files of a store and where they were moved."""
-    for file, aside in moved.items():
-        err.print(f"damaged: {file} cannot be read and is now {aside}; {then}", soft_wrap=True)
+        return sweep_stage(spark, jobs, kept, memory_gb, done=lambda there, _: bar(there))
 
 
 def report_cut_short(results: Sequence[Result]) -> None:

@@ -105,11 +105,14 @@ def input_path(name: str) -> str:
 
 @contextmanager
 def explained_failures() -> Iterator[None]:
-    """Turn a failure to read a file, which the user has to mend, into an error of one line."""
+    """Turn a failure that the user has to mend, such as one to read a file, into an error of one
+    line."""
     try:
         yield
     except Exception as error:  # of py4j or of PySpark, depending on where the session runs
         text = str(error)
+        if of_task := re.search(r"core\.errors\.UsageError: (.*)", text):
+            raise UsageError(of_task[1]) from None
         if "FAILED_READ_FILE" not in text and "PATH_NOT_FOUND" not in text:
             raise
         name = re.search(r"(?:file|exist:) (\S+?)\.?\s", text)

@@ -33,9 +33,9 @@ from orbweaver.metrics.summary import graph_metrics
 from orbweaver.metrics.topics import TopicShape, topic_shape
 from orbweaver.pipeline.cancel import cancelled_on_failure
 from orbweaver.pipeline.dataset import count_rows, whole_dataset, write_manifest, write_table
-from orbweaver.pipeline.store import LOOK, RESULTS, has_looks, is_store, look_rows, read_looks
+from orbweaver.pipeline.store import LOOK, RunStore, look_rows
 from orbweaver.study.recorded import holds_records, read_recorded
-from orbweaver.study.results import Stored, made_here, read_results
+from orbweaver.study.results import Stored, made_here
 from orbweaver.study.version import code_version, run_code
 
 SHAPES = StructType(
@@ -101,31 +101,28 @@ class MeasureReport:
 
 def measure(
     spark: SparkSession,
-    store: Path,
+    store: RunStore,
     out: Path,
     code: str | None = None,
     at_ms: int | None = None,
 ) -> MeasureReport:
     """Measure a store, or records, and write a folder with the tables of `TABLES`. For records,
     `at_ms` is the time at which the overlay is looked at."""
-    if holds_records(store):
-        recorded = {run.result.run_id: run for run in read_recorded(store, at_ms)}
+    if store.folder is not None and holds_records(store.folder):
+        recorded = {run.result.run_id: run for run in read_recorded(store.folder, at_ms)}
         stored = made_here(run.result for run in recorded.values())
         rows = [row for name, run in recorded.items() for row in look_rows(name, run.looks)]
         seen = spark.createDataFrame(rows, LOOK)
     else:
-        if not is_store(store):
-            raise UsageError(f"{store} is not a store of runs; 'orbweaver sweep' makes one")
-        there = [one for one in read_results(store / RESULTS).each() if has_looks(store, one)]
-        stored = select_runs(there, code)
-        seen = read_looks(spark, store, stored)
+        stored = select_runs(store.results().each(), code)
+        seen = store.read_looks(spark, stored)
     with whole_dataset(out, TABLES) as folder, cancelled_on_failure(spark):
         runs = write_table(spark.createDataFrame(run_rows(stored), RUNS), folder, "runs")
         shapes = write_table(topic_shapes(seen), folder, "topics")
         values = write_table(run_values(runs, seen, shapes), folder, "values")
         write_table(over_seeds(runs, values), folder, "settings")
         counts = {name: count_rows(folder, name) for name in TABLES}
-        found = MeasureReport(str(store), code or code_version(), counts)
+        found = MeasureReport(store.place, code or code_version(), counts)
         write_manifest(folder, {"made_by": "measure"} | dataclasses.asdict(found))
     return found
 

@@ -15,7 +15,6 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 
 import msgspec
 import pyarrow as pa
@@ -27,17 +26,8 @@ from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.bundles import Pace, bundle, wave_size, work
 from orbweaver.pipeline.cancel import cancelled_on_failure
 from orbweaver.pipeline.progress import watched_tasks
-from orbweaver.pipeline.store import (
-    FAILURES,
-    RESULTS,
-    Failure,
-    check_store,
-    failure,
-    has_looks,
-    write_looks,
-)
-from orbweaver.records.files import whole_file
-from orbweaver.study.results import Stored, append_results, read_results
+from orbweaver.pipeline.store import Failure, Made, RunStore, failure
+from orbweaver.study.results import Stored
 from orbweaver.study.run import Job, Result, run_id, run_scenario
 from orbweaver.study.version import run_code
 
@@ -47,11 +37,11 @@ MEMORY_GB = 6
 DONE = StructType(
     [
         StructField("id", LongType(), False),
-        StructField("line", StringType(), False),
+        StructField("made", StringType(), False),
         StructField("error", StringType(), False),
     ]
 )
-"""What a task says of each of its runs: the number of the job, and its line of the store or the
+"""What a task says of each of its runs: the number of the job, and what it made, as JSON, or the
 error."""
 
 
@@ -66,7 +56,7 @@ class Swept(msgspec.Struct, frozen=True):
 def sweep(
     spark: SparkSession,
     jobs: Sequence[Job],
-    store: Path,
+    store: RunStore,
     memory_gb: float = MEMORY_GB,
     wave: int = 0,
     done: Callable[[int, int], None] | None = None,
@@ -77,15 +67,13 @@ def sweep(
     minute. `done` is called now and then, and after each wave, with the number of finished jobs
     and of all jobs.
     """
-    store = store.resolve()
-    check_store(store)
+    store.check()
     tell = done or (lambda there, of: None)
+    every = {run_id(*job): job for job in jobs}
     with writing_alone(store):
-        store.mkdir(exist_ok=True)
-        results = read_results(store / RESULTS)
-        known = results.of(jobs, any_code=False)
-        there = {one.result.run_id for one in known if has_looks(store, one)}
-        every = {run_id(*job): job for job in jobs}
+        store.create()
+        results = store.results(every)
+        there = {one.result.run_id for one in results.of(jobs, any_code=False)}
         # Large runs first, so that no core is left with one at the end of a wave.
         left = sorted(every.keys() - there, key=lambda run: (-work(every[run]), run))
         failures = []
@@ -107,37 +95,30 @@ def sweep(
             runner = _runner(chunk, tasks, store, memory_gb)
             with cancelled_on_failure(spark), watched_tasks(spark, "runs", moved):
                 rows = places.mapInArrow(runner, DONE).collect()
-            made = [msgspec.json.decode(row.line, type=Stored) for row in rows if row.line]
+            made = [msgspec.json.decode(row.made, type=Made) for row in rows if row.made]
             failures += [failure(chunk[row.id], row.error) for row in rows if row.error]
-            if not all(has_looks(store, one) for one in made):
-                raise UsageError(
-                    f"the runs are at the machines that made them: {store} has to be a folder "
-                    "that all of them share with this one"
-                )
-            append_results(store / RESULTS, made)
-            results.add(made)
-            pace.learn(chunk, [one.result for one in made])
+            store.add(made)
+            results.add(one.stored for one in made)
+            pace.learn(chunk, [one.stored.result for one in made])
             start += len(chunk)
             tell(before + len(chunk), len(every))
-        with whole_file(store / FAILURES) as temporary:
-            temporary.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in failures))
+        store.write_failures(failures)
         found = [one.result for one in results.of(jobs, any_code=False)]
         return Swept(found, failures, len(left))
 
 
-def run_job(job: Job, store: Path) -> dict[str, str]:
-    """Run one job. Return its line of the store, or the traceback of its failure; never raise."""
+def run_job(job: Job, store: RunStore) -> dict[str, str]:
+    """Run one job. Return what it made, or the traceback of its failure; never raise."""
     try:
         run = run_scenario(*job)
-        one = Stored(run_code(run.result.overlay), run.result)
-        write_looks(store, one, run)
-        return {"line": msgspec.json.encode(one).decode(), "error": ""}
+        made = store.write_looks(Stored(run_code(run.result.overlay), run.result), run)
+        return {"made": msgspec.json.encode(made).decode(), "error": ""}
     except Exception:
-        return {"line": "", "error": traceback.format_exc()}
+        return {"made": "", "error": traceback.format_exc()}
 
 
 def _runner(
-    jobs: Sequence[Job], tasks: Sequence[Sequence[int]], store: Path, memory_gb: float
+    jobs: Sequence[Job], tasks: Sequence[Sequence[int]], store: RunStore, memory_gb: float
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     schema = to_arrow_schema(DONE)
     encoded = [msgspec.json.encode([jobs[number] for number in task]) for task in tasks]
@@ -164,16 +145,19 @@ def freeze_imports() -> None:
 
 
 @contextmanager
-def writing_alone(store: Path) -> Iterator[None]:
-    """Lock the store: Spark deletes temporary files, also those of a second sweep. The lock ends
-    with the process."""
-    with store.with_name(f".{store.name}.lock").open("w") as file:
+def writing_alone(store: RunStore) -> Iterator[None]:
+    """Lock a store that is a folder: two sweeps would do the same runs. The lock ends with the
+    process. At an address there is none, and the table keeps the first of equal runs."""
+    if store.folder is None:
+        yield
+        return
+    with store.folder.with_name(f".{store.folder.name}.lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UsageError(
-                f"{store} is being written by another command: wait for it, or choose a different "
-                "store with --store"
+                f"{store.place} is being written by another command: wait for it, or choose a "
+                "different store with --store"
             ) from None
         yield
 

@@ -19,7 +19,7 @@ SHOWN = 4
 class Measured(msgspec.Struct, frozen=True):
     code: str
     """The version of the code that made the runs."""
-    store: Path
+    store: str
     """The store that the runs were read from."""
     results: list[Result]
     topics: dict[str, list[tuple[int, int]]]
@@ -36,9 +36,9 @@ def read_measured(folder: Path) -> Measured:
     return Measured(runs[0]["code"], _store(folder), results, _topics(folder, chosen))
 
 
-def _store(folder: Path) -> Path:
+def _store(folder: Path) -> str:
     about = folder / "dataset.json"  # not there in tables made by hand
-    return Path(json.loads(about.read_text("utf-8"))["store"] if about.exists() else "store")
+    return str(json.loads(about.read_text("utf-8"))["store"]) if about.exists() else "store"
 
 
 def _topics(folder: Path, labels: dict[str, str]) -> dict[str, list[tuple[int, int]]]:
