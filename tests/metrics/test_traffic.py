@@ -11,12 +11,15 @@ from orbweaver.gossip.plumtree.messages import Push
 from orbweaver.metrics.traffic import (
     burdened,
     control_messages_per_change,
+    event_bytes,
+    node_ms,
     node_seconds,
     overhead_by_node,
     overhead_histogram,
     sent,
     sent_bytes,
     traffic_overhead,
+    upkeep_bytes,
 )
 from orbweaver.overlays.spidercast.messages import Connect, Disconnect, DisconnectOk, Leave
 from orbweaver.records import Recorder, Records
@@ -150,3 +153,34 @@ def test_notices_are_another_reading_of_overhead() -> None:
     assert (burdened(records), burdened(records, notices=True)) == (0.5, 0.0)
     assert math.isnan(burdened(Recorder().finish(0)))
     assert overhead_histogram(records) == {0: 1, 5: 1}
+
+
+def test_times_up_between_two_moments(counted: Records) -> None:
+    """Node 1 leaves at 200, and node 2 comes at 150."""
+    assert node_ms(counted, 300, 100) == {0: 200, 1: 100, 2: 150}
+    assert node_ms(counted, 300, 250) == {0: 50, 1: 0, 2: 50}
+    assert node_seconds(counted, 300, 250) == 0.1
+
+
+def test_bytes_of_upkeep_and_of_events() -> None:
+    recorder = Recorder()
+    for node in (0, 1):
+        recorder.node(0, NodeId(node), "join")
+    for time, connects, pushes in ((1000, 100, 10), (3000, 140, 50)):
+        recorder.count[Connect], recorder.bytes[Connect] = connects, connects
+        recorder.count[Push], recorder.bytes[Push] = pushes, 10 * pushes
+        recorder.snapshot_sends(time)
+    for seq, time in enumerate((500, 1500, 2500)):
+        recorder.published(time, Event(NodeId(0), 0, seq, "t", b""))
+    records = recorder.finish(3000)
+    assert upkeep_bytes(records, 1000, 3000) == 40 / 4, "two nodes for two seconds"
+    assert event_bytes(records, 1000, 3000) == 400 / 2
+    assert math.isnan(event_bytes(records, 2600, 3000)), "none was published"
+
+
+def test_no_bytes_are_known_where_sizes_were_not_measured() -> None:
+    recorder = Recorder()
+    recorder.node(0, NodeId(0), "join")
+    recorder.count[Connect] = 3
+    records = recorder.finish(1000)
+    assert math.isnan(upkeep_bytes(records, 0, 1000))

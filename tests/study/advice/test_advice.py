@@ -12,13 +12,16 @@ from orbweaver.core.seeds import generator
 from orbweaver.study.advice import plan
 from orbweaver.study.advice.causes import decisive, locality
 from orbweaver.study.advice.designs import connected_topics
+from orbweaver.study.advice.evidence import Evidence
+from orbweaver.study.advice.judge import judge
 from orbweaver.study.advice.measures import MEASURES, estimate
 from orbweaver.study.advice.question import Question
+from orbweaver.study.advice.samples import ALTERED
 from orbweaver.study.advice.steps import Drawer, advise
 from orbweaver.study.advice.value import Advice
 from orbweaver.study.run import Job, Result
 from orbweaver.workload.altered import dealt_again, largest_topic, level, without_largest
-from tests.study.advice.example import METRICS, NODES, case, example, result, subscriptions
+from tests.study.advice.example import METRICS, NODES, case, example, result, runner, subscriptions
 
 
 def test_the_verdict_comes_first_in_plain_words() -> None:
@@ -105,6 +108,44 @@ def test_only_an_effect_beyond_its_interval_decides() -> None:
     clear, vague = estimate([0.5, 0.51, 0.49]), estimate([2.0, -3.0, 4.0])
     assert decisive({"locality": clear, "skew": vague, "largest": None}) == "locality"
     assert decisive({"skew": vague}) is None
+
+
+def measured(folder: Path, **without: dict[str, float | None]) -> Evidence:
+    """Return evidence of spidercast and vitis, with what they do without a property."""
+    evidence = Evidence(case(folder, ["spidercast", "vitis"]))
+    evidence.add(runner, ["spidercast", "vitis"], NODES, plan.SEEDS)
+    for way in ALTERED:
+        for overlay in ("spidercast", "vitis"):
+            metrics = METRICS[overlay] | (without.get(way, {}) if overlay == "vitis" else {})
+            evidence.altered[overlay, way] = [
+                result(overlay, seed, **metrics) for seed in plan.SEEDS
+            ]
+    return evidence
+
+
+def test_the_property_without_which_the_lead_changes_is_the_reason(tmp_path: Path) -> None:
+    slow: dict[str, float | None] = {"delay_ms_p95": 2400.0}
+    advice = judge(measured(tmp_path, **{"without the largest topic": slow}), [], None)
+    deciding = {one.name: one.decides for one in advice.properties}
+    assert deciding == {"locality": False, "skew": False, "largest": True}
+    (told,) = [text for text in advice.sentences if text.startswith("What decides")]
+    assert told.startswith("What decides is the size of the largest topic (")
+    assert told.endswith(
+        "without it, vitis would have 1.8 times the delay, traffic, links and load together that "
+        "it has, measured against spidercast."
+    )
+
+
+def test_there_may_be_no_property_that_decides(tmp_path: Path) -> None:
+    advice = judge(measured(tmp_path), [], None)
+    assert not any(one.decides for one in advice.properties)
+    assert any(text.startswith("No property of the data decides") for text in advice.sentences)
+
+
+def test_a_pick_that_was_another_on_smaller_samples_is_not_sure(tmp_path: Path) -> None:
+    evidence = measured(tmp_path)
+    assert judge(evidence, ["spidercast"], None).sure
+    assert judge(evidence, ["vitis"], None).doubts == ("On samples of 30 nodes it was vitis.",)
 
 
 @pytest.mark.parametrize(

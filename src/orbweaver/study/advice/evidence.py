@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 
 from orbweaver.study.advice import plan
 from orbweaver.study.advice.forecast import Point, forecast
-from orbweaver.study.advice.measures import MEASURES, estimate, measure
+from orbweaver.study.advice.measures import MEASURES, measure
 from orbweaver.study.advice.plan import Circumstances
 from orbweaver.study.advice.question import Question
 from orbweaver.study.advice.ranking import Contender, value
 from orbweaver.study.advice.samples import Samples
-from orbweaver.study.advice.value import Estimate
 from orbweaver.study.run import Job, Result, run_id
 
 Runner = Callable[[Sequence[Job]], Sequence[Result]]
@@ -106,9 +105,6 @@ class Evidence:
         if by == "lost":
             return [theirs - ours for ours, theirs in pairs]
         return [math.log(max(1.0, theirs) / max(1.0, ours)) for ours, theirs in pairs]
-
-    def lead_mean(self, pick: str, rival: str, by: str) -> Estimate | None:
-        return estimate(self.lead(pick, rival, by))
 
     def _contender(self, overlay: str) -> Contender:
         size = self.size_of(overlay)

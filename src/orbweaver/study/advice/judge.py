@@ -39,12 +39,9 @@ def judge(evidence: Evidence, picks: Sequence[str | None], drawing: Drawing | No
     properties = _properties(evidence, ranking)
     forecasts = _forecasts(evidence, ranked)
     rival = runner_up(ranking)
-    lead = None
-    if ranking.pick is not None and rival is not None:
-        lead = evidence.lead_mean(ranking.pick.overlay, rival, ranking.decided_by)
     told = [
         *sentences.others(ranking),
-        sentences.reason(ranking, rival, properties, lead),
+        sentences.reason(ranking, rival, properties),
         sentences.how_good(ranking, best),
         sentences.expected([one for one in forecasts if one.overlay == ranked[0].overlay]),
         sentences.assumed(case.question),

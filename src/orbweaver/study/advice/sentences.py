@@ -120,9 +120,7 @@ def _relays(one: Contender) -> bool:
     return relays is not None and relays.mean > 0
 
 
-def reason(
-    ranking: Ranking, rival: str | None, properties: Sequence[Property], lead: Estimate | None
-) -> str:
+def reason(ranking: Ranking, rival: str | None, properties: Sequence[Property]) -> str:
     """Return the property of the data that decides, with its value."""
     pick = ranking.pick
     if pick is None or rival is None:
@@ -137,20 +135,15 @@ def reason(
             "when the subscriptions are dealt out at random, all topics are equally popular, or "
             "the largest topic is left out, as far as the runs can tell."
         )
-    effect = deciding.effect
-    grows = effect is not None and effect.mean > 0
-    does = "widens" if grows else "narrows"
+    told = f"What decides is {deciding.title} ({deciding.words})"
+    if deciding.effect is None or ranking.decided_by == "lost":
+        return f"{told}."
+    # Effects are logarithms of ratios between the two.
+    without = times(math.exp(-deciding.effect.mean))
     return (
-        f"What decides is {deciding.title} ({deciding.words}): it {does} the lead of "
-        f"{pick.overlay} over {rival} by {by}{_by_how_much(effect, lead)}."
+        f"{told}: without it, {rival} would have {without} the {by} that it has, measured against "
+        f"{pick.overlay}."
     )
-
-
-def _by_how_much(effect: Estimate | None, lead: Estimate | None) -> str:
-    """Return the lead with and without the property, as ratios; leads are logarithms."""
-    if effect is None or lead is None:
-        return ""
-    return f" from {math.exp(lead.mean - effect.mean):.2g} to {math.exp(lead.mean):.2g} times"
 
 
 def how_good(ranking: Ranking, best: Possible | None) -> str:
