@@ -18,6 +18,7 @@ from orbweaver.study.advice.ranking import (
     share,
     tied,
 )
+from orbweaver.study.advice.sentences import against
 
 EASY = Question()
 
@@ -218,3 +219,19 @@ def test_a_forecast_does_not_fall_below_zero() -> None:
 def test_too_little_for_a_forecast() -> None:
     assert forecast("one", "links", [(100, 1.0), (200, 2.0)], 1000) is None
     assert forecast("one", "links", [(100, 1.0)] * 5, 1000) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({}, "other does as well as pick in all that was measured."),
+        ({"links": 20.0}, "other has 2.0 times the links."),
+        ({"links": 5.0}, "other has 0.5 times the links."),
+        ({"links": 5.0, "links_max": 60.0},
+         "other has 0.5 times the links, but it has 3.0 times the links at its largest node."),
+        ({"relays": 1.0, "relayed": 0.12},
+         "With other, 12 % of what its nodes receive is nothing that they asked for."),
+    ],
+)  # fmt: skip
+def test_an_overlay_against_the_pick(values: dict[str, float], text: str) -> None:
+    assert against(contender("other", **values), contender("pick")) == text

@@ -21,6 +21,7 @@ from orbweaver.workload.scenario import (
     Scenario,
     WorkloadSpec,
 )
+from orbweaver.workload.tables import table_in
 
 FIRST_NODES = 100
 """Nodes of the first samples, for the quick answer."""
@@ -106,7 +107,7 @@ def scenario(
         latency = LatencySpec(model="coordinates", file=str(places))
     churn = circumstances.churn
     if churn.file:
-        named = samples.churn(Path(churn.file), size, seed, altered)
+        named = samples.churn(table_in(Path(churn.file), "churn"), size, seed, altered)
         if named is None:
             churn = replace(churn, nodes="in order")
         else:

@@ -179,8 +179,8 @@ def doubts(
             found[one.overlay] = why
     pick = ranking.pick
     if pick is not None and ranking.ties:
-        names = " and ".join(one.overlay for one in ranking.ties)
-        found[pick.overlay] = f"The runs do not tell {pick.overlay} and {names} apart."
+        names = listed([pick.overlay, *(one.overlay for one in ranking.ties)])
+        found[pick.overlay] = f"The runs do not tell {names} apart."
     return found
 
 
@@ -237,3 +237,7 @@ def share(value: float) -> str:
     if percent and percent < 0.01:
         return "less than 0.01 %"
     return f"{percent:.2g} %" if percent < 99.5 else f"{percent:.0f} %"
+
+
+def listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

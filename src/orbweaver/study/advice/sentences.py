@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from orbweaver.study.advice.measures import CARES, MEASURES
 from orbweaver.study.advice.question import Question
-from orbweaver.study.advice.ranking import OVERALL, Contender, Ranking, share, tied
+from orbweaver.study.advice.ranking import OVERALL, Contender, Ranking, listed, share, tied
 from orbweaver.study.advice.value import Estimate, Forecast, Place, Possible, Property
 
 AGAINST = ("links", "links_max", "traffic", "delay_p95", "busiest")
@@ -111,7 +111,9 @@ def against(one: Contender, pick: Contender) -> str:
     if good:
         return f"{one.overlay} {good}{', but ' if bad else ''}{' and '.join(bad)}."
     if bad:
-        return f"With {one.overlay}, {' and '.join(bad)}."
+        told = " and ".join(bad)
+        has = told.removeprefix("it ")
+        return f"{one.overlay} {has}." if has != told else f"With {one.overlay}, {told}."
     return f"{one.overlay} does as well as {pick.overlay} in all that was measured."
 
 
@@ -203,7 +205,3 @@ def figure(name: str, value: float) -> str:
 
 def times(ratio: float) -> str:
     return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
-
-
-def listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
