@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from orbweaver.core.ids import NodeId
@@ -21,8 +22,11 @@ from orbweaver.pipeline.characterise.tdi import Tdi
 from orbweaver.pipeline.characterise.workload import Character
 from orbweaver.records.recorder import Recorder, event_name
 from orbweaver.report import comparison
+from orbweaver.report.advice import write_advice
 from orbweaver.report.ledger import write_study
 from orbweaver.report.trace_page import write_trace
+from orbweaver.study.advice.question import Question
+from orbweaver.study.advice.value import Advice, Design, Drawing, Forecast, Possible
 from orbweaver.study.claims import gather
 from orbweaver.study.judge import judge
 from orbweaver.study.paper import Paper
@@ -31,6 +35,7 @@ from orbweaver.study.run import Result
 from orbweaver.study.spidercast import SPIDERCAST
 from orbweaver.study.vitis import VITIS
 from orbweaver.workload.scenario import StudySpec
+from tests.study.advice.example import example
 
 NOWHERE = StudySpec()
 TYPICAL = {
@@ -137,6 +142,26 @@ def event(path: Path) -> None:
     write_trace(path, trace, whys, lambda node: f"{node:016x}", "orbweaver trace records")
 
 
+def doubtful() -> Advice:
+    """Advice without a pick, for more nodes than a picture holds, with all that may be there."""
+    plain, nodes = example(Question(links_max=1)), 600
+    curve = tuple((x / 2, min(1.0, x / 30)) for x in range(40))
+    designs = (Design("GM", 9.1, 30.0, curve), Design("LowODA", 9.4, 17.0, curve[:30]))
+    interests = tuple((n % 7, 7 + n % 50) for n in range(nodes))
+    links = tuple((n, n + step) for step in (1, 13) for n in range(nodes - step))
+    labels, topics = (tuple(f"{what}-{i}" for i in range(nodes)) for what in ("node", "topic"))
+    return msgspec.structs.replace(
+        plain,
+        possible=Possible(8.2, 16.4, designs, None),
+        doubts=("the intervals are wide",),
+        drawing=Drawing("a.long.name:Overlay", labels, topics, interests, links),
+        forecasts=(
+            Forecast("vitis", "delay_p95", 100_000, 812.5, 640.0, 1020.0, "12 log(n)^1.3",
+                     ((100, 120.0), (200, 150.0), (400, 180.0))),
+        ),
+    )  # fmt: skip
+
+
 def narrow(low: int, high: int) -> Distribution:
     return describe({x: 40 + x for x in range(low, high)})
 
@@ -155,4 +180,6 @@ PAGES: dict[str, Callable[[Path], None]] = {
         path, narrow(60, 141), narrow(8, 13), Tdi(20, 34.9, "minhash", 4000, 0.45),
     ),
     "trace": event,
+    "advise": lambda path: write_advice(path, example()),
+    "advise, in doubt": lambda path: write_advice(path, doubtful()),
 }  # fmt: skip

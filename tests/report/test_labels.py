@@ -34,7 +34,7 @@ def test_at_the_edge_it_stands_at_the_left() -> None:
 
 def test_without_room_it_is_left_out() -> None:
     spot = Spot("abc", 50, 60, 5)
-    assert place_labels([spot], [spot, Spot("", 50, 60, 300)], FONT, WIDTH, HEIGHT) == [None]
+    assert place_labels([spot], [spot, Spot("", 50, 60, 500)], FONT, WIDTH, HEIGHT) == [None]
 
 
 @settings(deadline=None, max_examples=50)
@@ -49,3 +49,10 @@ def test_no_name_lies_on_a_disc_or_another_name(spots: list[Spot]) -> None:
     discs = [Box(x - r, y - r, x + r, y + r) for _, x, y, r in spots]
     assert not any(one.meets(other) for one, other in combinations(names, 2))
     assert not any(name.meets(disc) for name in names for disc in discs)
+
+
+def test_a_disc_on_a_larger_one_has_its_name_beside_that() -> None:
+    small, large = Spot("a", 50, 60, 5), Spot("b", 53, 60, 20)
+    (at,) = place_labels([small], [small, large], FONT, WIDTH, HEIGHT)
+    assert at is not None
+    assert at[0] >= 53 + 20

@@ -161,8 +161,7 @@ class Disc:
     x: float
     y: float
     size: float
-    good: bool = True
-    """Whether it keeps what it promises; the others are grey."""
+    colour: str = BLUE
     after: tuple[float, float, float] | None = None
     """The same numbers with churn."""
 
@@ -179,14 +178,14 @@ def trade_off(discs: Sequence[Disc], x_label: str, y_label: str, size_label: str
         spots = [("without churn", disc.x, disc.y, disc.size)]
         if disc.after is not None:
             spots.append(("with churn", *disc.after))
-        hue = BLUE if disc.good else GREY
         rows += [
-            {"name": disc.name, "when": when, "x": x, "y": y, "size": size, "colour": hue}
+            {"name": disc.name, "when": when, "x": x, "y": y, "size": size, "colour": disc.colour}
             for when, x, y, size in spots
         ]
     width, height = 2 * WIDTH, round(1.6 * HEIGHT)
     x_scale, y_scale = (_linear([row[axis] for row in rows]) for axis in "xy")
-    most = max(row["size"] for row in rows) or 1
+    rows.sort(key=lambda row: -row["size"])  # small discs on top of large ones
+    most = rows[0]["size"] or 1
     for row in rows:
         row["area"] = 60 + 700 * row["size"] / most
     spots_px = [
@@ -261,8 +260,11 @@ class Panel:
     """The same number with churn."""
 
 
-def panels(measured: Sequence[Panel], names: Sequence[str], pick: str = "") -> Picture | None:
-    """Draw a small picture for each number, all names below each other on one scale."""
+def panels(
+    measured: Sequence[Panel], names: Sequence[str], colours: Mapping[str, str] | None = None
+) -> Picture | None:
+    """Draw a small picture for each number, all names below each other on one scale. `colours`
+    are those of some names."""
     import altair as alt
 
     kept = [one for one in measured if one.values]
@@ -272,9 +274,9 @@ def panels(measured: Sequence[Panel], names: Sequence[str], pick: str = "") -> P
     def panel(one: Panel, first: bool) -> Any:
         rows: list[dict[str, Any]] = [
             {
-                "name": name, "value": value, "low": value - one.halves.get(name, 0),
+                "name": name, "value": value, "low": max(0.0, value - one.halves.get(name, 0)),
                 "high": value + one.halves.get(name, 0), "after": one.after.get(name),
-                "colour": ORANGE if name == pick else BLUE,
+                "colour": (colours or {}).get(name, BLUE),
             }
             for name, value in one.values.items()
         ]  # fmt: skip
@@ -282,7 +284,7 @@ def panels(measured: Sequence[Panel], names: Sequence[str], pick: str = "") -> P
         numbers += [row["high"] for row in rows]
         scaled = _scale(numbers)
         scaled["axis"].tickCount = 3
-        axis = alt.Axis(title=None, grid=True, ticks=False, domain=False, labels=first)
+        axis = alt.Axis(title=None, grid=True, ticks=False, domain=False, labels=first, offset=8)
         y = alt.Y("name:N", scale=alt.Scale(domain=list(names)), axis=axis)
         x = alt.X("value:Q", title=None, **scaled)
         colour = alt.Color("colour:N", scale=None)
@@ -329,8 +331,10 @@ def curves(
     y_label: str,
     paper: Mapping[str, Mapping[float, float]] | None = None,
     y_max: float | None = None,
+    marks: Mapping[str, float] | None = None,
 ) -> Picture:
-    """Draw curves with their intervals, and the numbers of a paper as rings."""
+    """Draw curves with their intervals, the numbers of a paper as rings, and upright lines at some
+    values of x."""
     import altair as alt
 
     rows: list[dict[str, Any]] = [
@@ -346,8 +350,8 @@ def curves(
     heights = [row["high"] for row in rows] + [row["y"] for row in told]
     scaled = _scale([row["y"] for row in rows] + heights)
     if y_max is not None:
-        scaled["scale"] = alt.Scale(domain=[0, y_max])
-    colour = alt.Color("name:N", sort=None, scale=alt.Scale(domain=list(ours)))
+        scaled = {"scale": alt.Scale(domain=[0, y_max]), "axis": alt.Axis(tickCount=5)}
+    colour = alt.Color("name:N", sort=None, scale=alt.Scale(domain=[*ours, *(marks or {})]))
     xs = sorted({row["x"] for row in rows + told})
     placed = _from_zero(xs) if len(xs) == 1 else {"scale": alt.Scale(zero=False)}
     x = alt.X("x:Q", title=x_label, **({"axis": alt.Axis(tickCount=6)} | placed))
@@ -372,6 +376,10 @@ def curves(
             .mark_point(filled=False, size=90, strokeWidth=1.4)
             .encode(x=x, y=y, color=colour, tooltip=tooltip)
         )
+    if marks:
+        lines = [{"name": name, "x": at} for name, at in marks.items()]
+        upright = alt.Chart(data(lines)).mark_rule(strokeDash=[4, 3], strokeWidth=1.6)
+        layers.append(upright.encode(x=x, color=colour, tooltip=["name:N", tooltip[2]]))
     return made(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT))
 
 

@@ -162,26 +162,28 @@ def _spreads(runs: ByOverlay, metric: str) -> dict[str, float]:
 
 
 def _trade_off(calm: ByOverlay, churned: ByOverlay | None) -> tuple[charts.Picture | None, str]:
-    """Plot what an overlay costs: links, traffic on topics of no interest, and delay."""
+    """Plot what an overlay costs: links, delay, and traffic at nodes without interest."""
 
     def points(runs: ByOverlay) -> dict[str, tuple[float, float, float]]:
-        degree, overhead, delay = (
-            _means(runs, m) for m in ("degree_mean", "traffic_overhead", "delay_hops_mean")
+        degree, hops, relays = (
+            _means(runs, m) for m in ("degree_mean", "delay_hops_mean", "relays_per_event")
         )
-        there = (o for o in runs if o in degree and o in overhead and o in delay)
-        return {o: (degree[o], 100 * overhead[o], delay[o]) for o in there}
+        there = (o for o in runs if o in degree and o in hops and o in relays)
+        return {o: (degree[o], hops[o], relays[o]) for o in there}
 
     hits, after = _means(calm, "hit_ratio"), points(churned or {})
     discs = [
-        charts.Disc(name, *numbers, hits.get(name) == 1, after.get(name))
+        charts.Disc(
+            name, *numbers, charts.BLUE if hits.get(name) == 1 else charts.GREY, after.get(name)
+        )
         for name, numbers in points(calm).items()
     ]
     picture = charts.trade_off(
-        discs, "links of a node", "traffic of no interest, %", "hops to a subscriber"
+        discs, "links of a node", "hops to a subscriber", "uninterested nodes of an event"
     )
     caption = (
-        "The trade-off: links, traffic of no interest and, as the area, hops to a subscriber. Low "
-        "and left is better. Grey overlays lose events"
+        "The trade-off: links, hops and, as the area, how many uninterested nodes an event "
+        "reaches. Low and left is better. Grey overlays lose events"
     )
     return picture, caption + ("; rings show runs with churn" if churned else "")
 
@@ -226,7 +228,7 @@ def woven() -> tuple[charts.Picture, str]:
     topics = [len(overlay.interests[node]) for node in range(90)]
     names = [str(node) for node in range(90)]
     return (
-        webs.web(on_topic, overlay.edges(), topics, names),
+        webs.web(set(on_topic), overlay.edges(), topics, names),
         "A small overlay: 90 nodes, 20 topics, 4 subscriptions for each node. In colour: the nodes "
         "of one topic and the links between them, over which its events travel",
     )

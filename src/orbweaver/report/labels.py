@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -45,7 +46,7 @@ def place_labels(
     found: list[tuple[float, float] | None] = []
     for spot in named:
         at = None
-        for box in _places(spot, font):
+        for box in _places(spot, _reach(spot, discs), font):
             inside = box.left >= 0 and box.right <= width and box.top >= 0 and box.bottom <= height
             if inside and not any(box.meets(other) for other in taken):
                 taken.append(box)
@@ -55,10 +56,16 @@ def place_labels(
     return found
 
 
-def _places(spot: Spot, font: float) -> list[Box]:
+def _reach(spot: Spot, discs: Sequence[Spot]) -> float:
+    """Return the distance from a spot at which it, and all larger discs that it lies on, end."""
+    apart = [(math.hypot(spot.x - disc.x, spot.y - disc.y), disc.radius) for disc in discs]
+    return max([spot.radius, *(away + radius for away, radius in apart if away < radius)])
+
+
+def _places(spot: Spot, reach: float, font: float) -> list[Box]:
     """Return the places for a name, the best first: right, left, above, below, and the corners."""
     wide, tall = LETTER * font * len(spot.name), 1.2 * font
-    out = spot.radius + GAP
+    out = reach + GAP
     lefts = {"right": spot.x + out, "left": spot.x - out - wide, "middle": spot.x - wide / 2}
     tops = {"above": spot.y - out - tall, "below": spot.y + out, "middle": spot.y - tall / 2}
     order = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any
 
 from orbweaver.metrics.missed import Stop
@@ -32,7 +32,7 @@ BEND = 0.45
 
 
 def web(
-    on_topic: Collection[int],
+    on_topic: Set[int],
     links: Collection[tuple[int, int]],
     topics: Sequence[int],
     names: Sequence[str],
@@ -41,7 +41,7 @@ def web(
     the links between them are coloured. `topics` has the number of topics of each node."""
     import altair as alt
 
-    kept = _some(len(names), on_topic)
+    kept = _some(len(names), on_topic, links)
     angle = {node: 2 * math.pi * i / len(kept) for i, node in enumerate(kept)}
     place = {node: (math.cos(a), math.sin(a)) for node, a in angle.items()}
     drawn = [(a, b) for a, b in links if a in place and b in place]
@@ -92,15 +92,11 @@ def web(
     return made(alt.layer(*layers, dots).properties(width=side, height=side))
 
 
-def _some(nodes: int, on_topic: Collection[int]) -> list[int]:
-    """Return at most `DRAWN_MAX` nodes: those of the topic first, then others spread evenly."""
-    if nodes <= DRAWN_MAX:
-        return list(range(nodes))
-    inside = sorted(on_topic)[: DRAWN_MAX // 2]
-    others = [node for node in range(nodes) if node not in on_topic]
-    step = len(others) / (DRAWN_MAX - len(inside))
-    spread = [others[int(i * step)] for i in range(min(len(others), DRAWN_MAX - len(inside)))]
-    return sorted([*inside, *spread])
+def _some(nodes: int, on_topic: Set[int], links: Collection[tuple[int, int]]) -> list[int]:
+    """Return at most `DRAWN_MAX` nodes: those of the topic first, then their neighbours."""
+    beside = [end for link in links for end in link if not on_topic.isdisjoint(link)]
+    chosen = dict.fromkeys([*sorted(on_topic), *beside, *range(nodes)])
+    return sorted(list(chosen)[:DRAWN_MAX])
 
 
 FATES = {
