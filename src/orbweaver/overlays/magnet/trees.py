@@ -8,9 +8,8 @@ greedy path, the path grows down to p (phase 3).
 Whether a node is on it is told by its *range* (`branch.py`). When a finger or a place changes, a
 node finds itself out of its parent's range, keeps the parent for the moment, and joins again.
 
-Beats go down from the root. They carry the ranges, and a number by which a branch knows that it
-still hangs at the root: in a loop of parents it does not grow. Most beats name only the trees of
-which there is news.
+Beats go down from the root (`beats.py`). They carry the ranges, and a number by which a branch
+knows that it still hangs at the root: in a loop of parents it does not grow.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from orbweaver.core.identifiers import PLACE_OF_TOPIC
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import pick
+from orbweaver.overlays.magnet.beats import ALL_EVERY, Beats
 from orbweaver.overlays.magnet.branch import Branch, end_of, in_range, is_outside
 from orbweaver.overlays.magnet.messages import (
     Beat,
@@ -39,8 +39,6 @@ BRANCHES_MAX = 1 << 15
 """Most trees that a node lets itself be put on, since a peer can make up any number of topics."""
 FORMING_MS = 60_000
 """Milliseconds after which a node joins trees though its rings still change."""
-ALL_EVERY = 4
-"""Beats of which one names all trees."""
 BEATS_MISSED = 3
 """Beats that name all trees, without news of the root, after which a branch has lost it."""
 VIA_HOME = 1
@@ -64,22 +62,15 @@ class Trees:
         self._params = params
         self._table = table
         self._members = members
-        self._recent = recent
         self._wanted: dict[Topic, None] = {}
         self.branches: dict[Topic, Branch] = {}
-        self._beat_due_ms = 0
+        self._beats = Beats(context, params, table.skewed, recent)
         self._look: dict[Topic, None] = {}
         """Topics to be looked at in the next cycle."""
-        self._new: dict[tuple[Topic, NodeId], None] = {}
-        """Children that have not been told yet what they may have missed."""
         self._begun = False
         self._since_ms = 0
         self._rehome = False
         self._stale_ms = BEATS_MISSED * ALL_EVERY * params.beat_ms + params.cycle_ms
-        self._beats: int = context.me
-        """Counts the beats, from a number at which not all nodes send the same kind."""
-        self._moves = 0
-        """Number of changes of the neighbours on the skewed ring at the last beat."""
 
     def start(self) -> None:
         self._since_ms = self._outbox.now()
@@ -135,16 +126,10 @@ class Trees:
         if self._rehome:
             self._rehome = False
             self._look.update((topic, None) for topic, b in self.branches.items() if b.rooted)
-        if now >= self._beat_due_ms:
-            self._beat_due_ms = now + self._params.beat_ms
-            self._new = {}
-            if self._names_all():
-                self._look.update(dict.fromkeys(self.branches))
-            self._check(now)
-            self._beat(now)
-        else:
-            self._check(now)
-            self._beat_to_new()
+        if self._beats.name_all_next(now):
+            self._look.update(dict.fromkeys(self.branches))
+        self._check(now)
+        self._beats.step(self.branches)
 
     def lost(self, node: NodeId) -> None:
         """A neighbour has gone, with what it was in all trees."""
@@ -289,7 +274,7 @@ class Trees:
             self._table.ask(origin, skewed=True)
             return
         if hop not in branch.children:
-            self._new[topic, hop] = None
+            self._beats.greet(topic, hop)
         end, beat = end_of(skewed, branch, hop), max(0, branch.beat)
         branch.children[hop] = end
         grow = Grow(topic, origin, place, end, branch.root, beat, branch.depth + 1, hops + 1)
@@ -324,54 +309,6 @@ class Trees:
             self._grow(topic, branch, message.origin, message.place, message.hops)
 
     # -- beats
-
-    def _names_all(self) -> bool:
-        """Return whether the next beat names all trees."""
-        return self._beats % ALL_EVERY == 0
-
-    def _beat(self, now: int) -> None:
-        """Tell the children of the trees of which there is news, and now and then of all."""
-        all_trees = self._names_all()
-        self._beats += 1
-        skewed = self._table.skewed
-        moved, self._moves = self._moves != skewed.moves, skewed.moves
-        out: dict[NodeId, list[Branching]] = {}
-        for topic, branch in self.branches.items():
-            if branch.rooted:
-                branch.beat = branch.fresh_ms = now
-            if not branch.children:
-                continue
-            recent = self._recent(topic)
-            news = all_trees or branch.changed or recent
-            if not (news or moved):
-                continue
-            branch.changed = False
-            for child, told in branch.children.items():
-                end = end_of(skewed, branch, child)
-                if news or end != told:
-                    branch.children[child] = end
-                    found = self._branching(topic, branch, end, recent)
-                    out.setdefault(child, []).append(found)
-        for child, branches in out.items():
-            self._outbox.send(child, Beat(all_trees, tuple(branches)))
-
-    def _beat_to_new(self) -> None:
-        """Tell new children at once what they may have missed."""
-        out: dict[NodeId, list[Branching]] = {}
-        new, self._new = self._new, {}
-        for topic, child in new:
-            branch = self.branches.get(topic)
-            if branch is not None and child in branch.children:
-                recent = self._recent(topic)
-                if recent:
-                    found = self._branching(topic, branch, branch.children[child], recent)
-                    out.setdefault(child, []).append(found)
-        for child, branches in out.items():
-            self._outbox.send(child, Beat(False, tuple(branches)))
-
-    def _branching(self, topic: Topic, branch: Branch, end: int, recent: Recents) -> Branching:
-        beat = max(0, branch.beat)
-        return Branching(topic, end, branch.root, beat, branch.depth + 1, recent)
 
     def on_beat(self, sender: NodeId, message: Beat) -> list[Branching]:
         """Take the news of a parent. Return those of trees in which the sender is the parent."""
