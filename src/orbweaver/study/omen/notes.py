@@ -3,4 +3,70 @@ Guesses are called guesses."""
 
 from __future__ import annotations
 
-NOTES: dict[str, dict[str, str]] = {}
+QUICK = {
+    "the scale": (
+        "Simulated samples have 50 and 100 users in place of 1000 and 10,000, and 20 rounds of "
+        "churn are played. Degrees cannot grow much in them, so O3, O5 and O7 say next to nothing "
+        "here. O1 and O2 are at half the paper's nodes, and O4 and O9 at the paper's 1000. All "
+        "runs are in [results.jsonl](omen-quick/results.jsonl)."
+    ),
+    "replayed and simulated": (
+        "Lines that say so compare OMen replayed by its parts, with components looked up and "
+        "candidates drawn at random, with OMen simulated message by message. The simulated one "
+        "has 2 to 7 % more links. A guess: a repair in a simulation can meet nodes that the "
+        "coordinator does not know yet, and two coordinators can handle one event."
+    ),
+    "O1": (
+        "With primal-dual a node's in-degree is proportional to its subscriptions, since the draw "
+        "is uniform over topics: the largest subscription is 3.6 times the mean one, and chance "
+        "adds the rest. The page of OMen has other rules; one that is uniform over nodes gives "
+        "the range of Fig. 3, and the text does not describe it."
+    ),
+    "O2": (
+        "Fewer nodes are without service than in the paper. Neither the exponent of the sizes of "
+        "subscriptions nor the rate of the exponential law is given, and there are half as many "
+        "nodes, so that the few popular ones serve a larger share."
+    ),
+    "O3": (
+        "With 50 nodes of 10 to 90 of 200 topics nearly any backup set has nearly all nodes, "
+        "whichever way it is built."
+    ),
+    "O4": (
+        "Views grow with the coverage, and in the paper much less so. Neighbours are few here: "
+        "LowODA with rho = 3 plans a maximum degree in the tens, while the paper's is 232 on its "
+        "sample, so that N(v') makes up most of its views at a low coverage. A sample of another "
+        "network has other subscriptions, too."
+    ),
+    "O6": (
+        "On the samples of ego-Facebook LowODA-Re gets by with a maximum of 4, so that one link "
+        "more is 25 %."
+    ),
+    "O9": (
+        "OMen's repair is cheaper than the claim says, so that its share of LowODA-Re is too "
+        "small for the band. Our textbook version looks at all pairs again and again, and the "
+        "paper's has an index (Lemma 1) that makes it faster by a factor of the number of nodes "
+        "squared at most. Against our fast version, which has such an index in compiled code, "
+        "OMen's repair takes a few percent."
+    ),
+    "O10": (
+        "LowODA's plan has long paths: with rho = 3 it adds a link that raises the maximum degree "
+        "only where it contributes three times as much as others. Topics of few subscribers, most "
+        "of them here, have short paths anyway, so that the mean is near and the maximum is not."
+    ),
+    "O11": (
+        "OMen sends several times as many messages as SpiderCast for an event. Most are those of "
+        "the probe that finds which shadow nodes are connected, of the reports of the shadow set, "
+        "and of what asks for these. The paper's coordinator takes for granted what it knows, and "
+        "its SpiderCast exchanges views all the time, which the paper counts and an oracle of "
+        "peers saves here. Since one neighbour for each topic starts a probe, and not all, there "
+        "are a third fewer messages than before (docs/benchmarks.md)."
+    ),
+    "O12": (
+        "After crashes nothing stays cut. What is cut is a topic of few subscribers of which two "
+        "come back at the same moment: each is a backup of the other with a coverage of 1, so "
+        "that they link up with each other and lack nothing. The safety net, which is off in these "
+        "runs, is there for this."
+    ),
+}
+
+NOTES = {"quick": QUICK}
