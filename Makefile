@@ -23,7 +23,7 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)  ## Run ten nodes, then ask which overlay suits the example (two minutes)
 	@mkdir -p $(OUT)
 	@$(BIN)/orbweaver swarm 10 --seconds 10
-	@$(BIN)/orbweaver advise --quick --store $(OUT)/advise
+	@$(BIN)/orbweaver advise --quick --store $(OUT)/advise --out $(OUT)/advise.html
 
 claims: $(READY)  ## Run SpiderCast's claims again and write a page (ten minutes)
 	@mkdir -p $(OUT)

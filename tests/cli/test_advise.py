@@ -58,6 +58,7 @@ def test_the_verdict_and_what_it_rests_on(mine: Path) -> None:
     assert (told["pick"], told["sure"]) == ("ring-per-topic", True)
     assert told["data"]["nodes"] == 40
     assert told["ran"]["runs"] == 6
+    assert "Pick ring-per-topic: every event arrives" in Path(told["page"]).read_text("utf-8")
 
 
 def test_the_exit_code_says_that_no_overlay_meets_the_constraints(mine: Path) -> None:

@@ -12,12 +12,15 @@ from rich.text import Text
 
 from orbweaver.cli.amounts import parse_bytes, parse_rate, parse_time_ms
 from orbweaver.cli.kept_runs import run_kept
-from orbweaver.cli.options import Columns, Conf, Json, Master, TableHeader
+from orbweaver.cli.options import Columns, Conf, HtmlPage, Json, Master, TableHeader
 from orbweaver.cli.scenario import parse_latency, tell_table
 from orbweaver.cli.sweep import report_failures, run_sweep
 from orbweaver.cli.terminal import err, out, print_json, table, this_command
-from orbweaver.core.errors import UsageError
+from orbweaver.core.errors import LAB, UsageError
 from orbweaver.overlays.catalog import find
+from orbweaver.records.files import check_file
+from orbweaver.report.advice import write_advice
+from orbweaver.report.charts import can_draw
 from orbweaver.study.advice.evidence import Case, Runner
 from orbweaver.study.advice.plan import CANDIDATES, SCALE_NODES_MIN, WARMUP_MS, Circumstances
 from orbweaver.study.advice.question import Care, Question
@@ -107,6 +110,7 @@ def advise(
     ] = STORE,
     master: Master = None,
     conf: Conf = None,
+    out_file: HtmlPage = Path("advise.html"),
     json: Json = False,
 ) -> None:
     """Say which overlay suits your data, and why.
@@ -129,6 +133,10 @@ def advise(
 
         orbweaver advise my.csv --care delay --latency pings.txt --scale 100000
     """
+    check_file(out_file)
+    page = out_file if can_draw() else None
+    if page is None:
+        err.print(f"no page will be written, since its pictures need {LAB}", soft_wrap=True)
     names = list(dict.fromkeys(overlay or CANDIDATES))
     for name in names:
         find(name)
@@ -159,32 +167,35 @@ def advise(
         names,
         this_command(),
     )
-    last, stopped = follow(case, runner(store, workers, master, conf), quick, quiet=json)
+    last, stopped = follow(case, runner(store, workers, master, conf), quick, json, page)
     if last is None:
         raise typer.Exit(130)
     if json:
-        print_json(msgspec.to_builtins(last, str_keys=True) | {"sure": last.sure})
+        plain = msgspec.to_builtins(last, str_keys=True)
+        print_json(plain | {"sure": last.sure, "page": str(page) if page else None})
     else:
         print_advice(last)
+        if page is not None:
+            out.print(f"The page with pictures: {page}", soft_wrap=True)
     if stopped:
         raise typer.Exit(130)
     if last.pick is None:
         raise typer.Exit(1)
 
 
-def follow(case: Case, run: Runner, quick: bool, quiet: bool) -> tuple[Advice | None, bool]:
-    """Return the last answer, and whether Ctrl-C came before it was the best. Answers before the
-    last are told in short as they come."""
+def follow(
+    case: Case, run: Runner, quick: bool, quiet: bool, page: Path | None
+) -> tuple[Advice | None, bool]:
+    """Return the last answer, and whether Ctrl-C came before it was the best. Each answer is
+    written to the page; those before the last are told in short as they come."""
     last: Advice | None = None
     try:
         for advice in advise_on(case, run):
-            if last is None and not quick and not quiet:
-                told_first(advice)
-            elif last is not None and not quiet:
-                same = (advice.pick, advice.ties) == (last.pick, last.ties)
-                told = f"still {advice.pick or 'none'}" if same else advice.headline
-                out.print(f"{told_size(advice)}: {told}", soft_wrap=True)
+            if not quiet and not quick:
+                tell(advice, last)
             last = advice
+            if page is not None:
+                write_advice(page, advice)
             if quick:
                 break
     except KeyboardInterrupt:
@@ -192,10 +203,16 @@ def follow(case: Case, run: Runner, quick: bool, quiet: bool) -> tuple[Advice | 
     return last, False
 
 
-def told_first(advice: Advice) -> None:
-    out.print(Text("A first answer", "bold"), Text(f"from {told_size(advice)}:"), soft_wrap=True)
-    out.print(advice.headline, soft_wrap=True)
-    out.print("Larger samples follow; Ctrl-C stops and keeps what there is.\n", soft_wrap=True)
+def tell(advice: Advice, last: Advice | None) -> None:
+    """Say what a new answer adds to the last one."""
+    if last is None:
+        out.print(f"A first answer, from {told_size(advice)}:", soft_wrap=True)
+        out.print(Text(advice.headline, "bold"), soft_wrap=True)
+        out.print("Larger samples follow; Ctrl-C stops and keeps what there is.", soft_wrap=True)
+        return
+    same = (advice.pick, advice.ties) == (last.pick, last.ties)
+    told = f"still {advice.pick or 'none'}" if same else advice.headline
+    out.print(f"{told_size(advice)}: {told}", soft_wrap=True)
 
 
 def told_size(advice: Advice) -> str:
