@@ -45,7 +45,6 @@ class NodeSettings(TypedDict, total=False):
     frame_bytes_max: int
     connections_max: int
     upkeep_per_s: float
-    traffic_per_s: float
     peers_max: int
     topics_max: int
     topics_of_peer: int

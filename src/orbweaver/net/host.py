@@ -25,8 +25,9 @@ from orbweaver.core.params import Params
 from orbweaver.core.topics import TopicTable
 from orbweaver.net.counters import Counters
 from orbweaver.net.events.departures import Departures
-from orbweaver.net.gate.gate import DECLINED_MAX, Gate
+from orbweaver.net.gate.gate import Gate
 from orbweaver.net.gate.limits import Bucket
+from orbweaver.net.gate.turns import RoundRobin
 from orbweaver.net.keys.identity import Identity
 from orbweaver.net.keys.lastlife import read_kept, write_kept
 from orbweaver.net.logger import Logger
@@ -141,7 +142,8 @@ class Host:
         )  # fmt: skip
         self.outgoing.on_too_large = self._note_too_large
         self.outgoing.on_lost = self.note_lost
-        self._listener = Listener(self.peers.accept, tls[0] if tls else None, settings.handshake_s)
+        self.turns = RoundRobin()
+        self._listener = Listener(self.peers, tls[0] if tls else None, settings.handshake_s)
         self._kept = kept
         self._keeping: asyncio.TimerHandle | None = None
         self._blob = b""
@@ -301,11 +303,8 @@ class Host:
         finally:
             self._source = None
 
-    def greets(self) -> bool:
-        return self.peers.greets()
-
     def admits(self, connection: Connection, card: Card) -> str:
-        return self.peers.admits(card)
+        return self.peers.admits(card, connection.address)
 
     def opened(self, connection: Connection) -> None:
         assert connection.card is not None
@@ -317,8 +316,6 @@ class Host:
             self.gate.complaints.warning(
                 "peer misbehaved", peer=f"{connection.peer:016x}", strikes=connection.strikes
             )
-            if connection.misbehaved:
-                self.peers.ban(connection.peer)
         self.peers.closed(connection)
 
     def writable(self, connection: Connection) -> None:
@@ -332,7 +329,11 @@ class Host:
         peer = self.peers.known(connection.peer) if connection.peer is not None else None
         if peer is not None:
             peer.messages_in += count
-        if count and (fullness := self.outgoing.fullness()) > CROWDED:
+        if (
+            count
+            and (fullness := self.outgoing.fullness()) > CROWDED
+            and self.peers.is_heavy(connection)
+        ):
             connection.rest(REST_S if fullness < PACKED else PACKED_REST_S)
 
     def control(self, connection: Connection, message: ControlMessage) -> None:
@@ -344,7 +345,6 @@ class Host:
         elif isinstance(message, CatchingUp):
             self.on_control(connection, message)
         elif isinstance(message, Declined):
-            connection.charge(connection.upkeep, max(1, len(message.events) / DECLINED_MAX))
             assert connection.peer is not None
             reason = "".join(filter(str.isprintable, message.reason[:REASON_MAX]))
             self.note_declined(connection.peer, reason, len(message.events))
@@ -417,12 +417,13 @@ class Host:
                 self.set_timer(timer, TIMER_AGAIN_MS)
 
     def _on_letter(self, letter: Letter) -> None:
-        if self.peers.admits(letter.card):
+        if self.peers.admits(letter.card, None):
             raise ProtocolError("the sender of the datagram is not let in")
         self.tick()
         sender = self.book.learn(letter.card)
         for card in letter.cards:
-            self._learn_card(card, None, self._card_bucket)
+            if self.book.has(card) or self._card_bucket.allow(1, self._loop.time()):
+                self._learn_card(card, None)
         self.gate.datagram(sender, letter.message)
 
     def card_of(self, node: NodeId) -> Card | None:
@@ -431,18 +432,15 @@ class Host:
     def _learn(self, connection: Connection, cards: Iterable[Card]) -> None:
         for card in islice(cards, TOLD_CARDS_MAX):
             try:
-                self._learn_card(card, connection.peer, connection.cards_due)
+                self._learn_card(card, connection.peer)
             except ProtocolError as error:
                 self.counters.bad_cards += 1
                 connection.strike(str(error))
                 if not connection.alive:
                     return
-        connection.charge(connection.upkeep, 1)
 
-    def _learn_card(self, card: Card, source: NodeId | None, bucket: Bucket) -> None:
-        if card.node == self.me or self.book.has(card):
-            return
-        if bucket.allow(1, self._loop.time()):
+    def _learn_card(self, card: Card, source: NodeId | None) -> None:
+        if card.node != self.me:
             self.book.learn(card, source)
 
     def _ready(self, peer: PeerState) -> None:

@@ -144,11 +144,12 @@ class Settings(Params, frozen=True):
     connections_max: Annotated[int, Meta(ge=1, description="most connections at once")] = 256
     upkeep_per_s: Annotated[
         float,
-        Meta(gt=0, description="messages that maintain the overlay, per second and peer"),
+        Meta(
+            gt=0,
+            description="messages that do not spread events, per second and peer; a message that "
+            "is large or takes long counts as several",
+        ),
     ] = 1000.0
-    traffic_per_s: Annotated[
-        float, Meta(gt=0, description="messages that spread events, per second and peer")
-    ] = 500_000.0
     peers_max: Annotated[int, Meta(ge=16, description="most contact cards remembered")] = 4096
     topics_max: Annotated[int, Meta(ge=16, description="most topics known by name")] = 1 << 16
     topics_of_peer: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
 import ssl
 import time
@@ -38,6 +39,7 @@ from orbweaver.net.wire.seals import BatchSeal, SealBody, _signed_part, event_ha
 from orbweaver.overlays.catalog import find
 
 KEPT_MAX = 10_000
+_SOURCES = itertools.cycle(range(2, 255))
 
 
 class Attacker:
@@ -49,8 +51,11 @@ class Attacker:
         overlay: str = "spidercast",
         identity: Identity | None = None,
         card: Card | None = None,
+        source: str | None = None,
     ) -> None:
-        """The card says that it listens where nobody does, unless another is given."""
+        """The card says that it listens where nobody does, unless another is given. It calls from
+        an address of its own, unless `source` is given."""
+        self.source = source or f"127.0.0.{next(_SOURCES)}"
         self.identity = identity or Identity.generate()
         self.me = self.identity.node
         self.card = card or make_card(self.identity, "127.0.0.1", 9, False, 1)
@@ -70,7 +75,9 @@ class Attacker:
     # -- life
 
     async def connect(self, tls: ssl.SSLContext | None = None, read: bool = True) -> Attacker:
-        self.reader, self.writer = await asyncio.open_connection(*self._address, ssl=tls)
+        self.reader, self.writer = await asyncio.open_connection(
+            *self._address, ssl=tls, local_addr=(self.source, 0)
+        )
         if read:
             self.read_on()
         return self

@@ -15,8 +15,8 @@ from orbweaver.core.messages import Event, Message, Seal
 from orbweaver.core.topics import Interest, TopicTable
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.messages import Exchange, Relay, Shuffle
+from orbweaver.net.gate.standing import CUT_OFF
 from orbweaver.net.peers import peers
-from orbweaver.net.wire.connection import STRIKES_MAX
 from orbweaver.net.wire.frames import CONTROL, MESSAGES, Ping, Pong
 from orbweaver.overlays.catalog import OVERLAYS
 from orbweaver.overlays.spidercast.messages import (
@@ -32,7 +32,7 @@ from tests.net.gate.arena import MB, Growth, arena
 from tests.net.gate.hostile import Attacker
 from tests.net.live import until
 
-TRIES = STRIKES_MAX + 5
+TRIES = CUT_OFF + 5
 TABLE = TopicTable(["news", "other"])
 EDGES = [-(2**63), -1, 0, 1, 2, 64, 2**31, 2**53, 2**62, 2**63 - 1, 2**63, 2**64 - 1]
 IDS = st.one_of(st.sampled_from(EDGES), st.integers(0, 5)).map(NodeId)
@@ -112,7 +112,7 @@ def test_frames_of_messages_that_cannot_be_read(body: bytes) -> None:
             for _ in range(TRIES):
                 attacker.frame(MESSAGES, body)
             await attacker.is_cut_off()
-            assert ring.counters.bad_frames == STRIKES_MAX + 1
+            assert ring.counters.bad_frames == CUT_OFF + 1
             await ring.check()
 
     run(scenario)
@@ -127,7 +127,7 @@ def test_other_frames_that_cannot_be_read(kind: int, body: bytes) -> None:
             for _ in range(TRIES):
                 attacker.frame(kind, body)
             await attacker.is_cut_off()
-            assert ring.counters.bad_frames == (STRIKES_MAX + 1 if kind == CONTROL else 1)
+            assert ring.counters.bad_frames == (CUT_OFF + 1 if kind == CONTROL else 1)
             await ring.check()
 
     run(scenario)
@@ -201,7 +201,7 @@ def test_interests_without_measure(overlay: str) -> None:
                 names = [f"topic {n}" for n in range(100_000)]
                 attacker.send_encoded([interest_message(overlay, attacker.me, names)])
             await attacker.is_cut_off()
-            assert ring.counters.bad_frames == STRIKES_MAX + 1
+            assert ring.counters.bad_frames == CUT_OFF + 1
             assert len(ring.victim.host.topics) < 20
             await ring.check()
 

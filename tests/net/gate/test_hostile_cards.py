@@ -13,10 +13,10 @@ import pytest
 from orbweaver.core.ids import NodeId
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.messages import Exchange, News, Shuffle
+from orbweaver.net.gate.standing import CUT_OFF
 from orbweaver.net.keys.identity import Identity
 from orbweaver.net.peers.cards import Card, make_card
 from orbweaver.net.peers.dials import ADDRESS
-from orbweaver.net.wire.connection import STRIKES_MAX
 from orbweaver.net.wire.datagrams import Letter
 from orbweaver.net.wire.frames import Cards, Hello, Proof
 from orbweaver.overlays.spidercast.messages import Connect, Redirect
@@ -103,7 +103,7 @@ def test_cards_that_their_node_did_not_sign(changes: dict[str, Any]) -> None:
             cards = [msgspec.structs.replace(card, **changes) for card in fakes(50)]
             attacker.control(Cards(tuple(cards)))
             await attacker.is_cut_off()
-            assert ring.counters.bad_cards == STRIKES_MAX + 1
+            assert ring.counters.bad_cards == CUT_OFF + 1
             assert len(ring.victim.host.book) <= known + 1, "its own"
             await ring.check()
 

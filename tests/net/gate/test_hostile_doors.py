@@ -14,7 +14,7 @@ from orbweaver.gossip.plumtree.messages import Push
 from orbweaver.net.keys.authority import equip, make_authority
 from orbweaver.net.keys.certificates import KEY
 from orbweaver.net.keys.identity import Identity
-from orbweaver.net.peers import peers
+from orbweaver.net.peers import arrivals, peers
 from orbweaver.net.peers.cards import make_card
 from orbweaver.net.wire.connection import HELLO_BYTES_MAX
 from orbweaver.net.wire.frames import VERSION, Hello, Ping, Proof, control_frame
@@ -262,17 +262,54 @@ def test_handshakes_that_are_never_finished(monkeypatch: Any) -> None:
     run(scenario)
 
 
-def test_too_many_handshakes_in_a_second(monkeypatch: Any) -> None:
-    monkeypatch.setattr(peers, "GREET_PER_S", 5.0)
+SOMEWHERE = "127.0.0.66"
+
+
+def test_one_address_does_not_take_the_handshakes_of_others(monkeypatch: Any) -> None:
+    """It begins many and finishes none, faster than a newcomer can finish one."""
+    monkeypatch.setattr(peers, "PENDING_MAX", 8)
+
+    async def scenario() -> None:
+        async with arena(handshake_s=30.0) as ring:
+            for _ in range(5):
+                newcomer = await ring.attacker().connect()
+                newcomer.say_hello()
+                await newcomer.wait_for(Hello)
+                for _ in range(16):
+                    await ring.attacker(source=SOMEWHERE).connect()
+                newcomer.prove()
+                await newcomer.wait_for(Proof)
+            assert not any(a.closed.is_set() for a in ring.attackers if a.source != SOMEWHERE)
+            await ring.check()
+
+    run(scenario)
+
+
+def test_the_attempts_of_one_address_are_limited(monkeypatch: Any) -> None:
+    monkeypatch.setattr(arrivals, "FROM_ADDRESS", (1e-9, 10.0))
 
     async def scenario() -> None:
         async with arena() as ring:
-            async with asyncio.timeout(60):
-                while ring.counters.connections_refused < 10:
-                    attacker = await ring.attacker().connect()
-                    attacker.say_hello()
-            await asyncio.sleep(0.5)  # until there is room for two more
-            assert await ring.member()
+            before = ring.counters.connections_refused
+            for _ in range(30):
+                await ring.attacker(source=SOMEWHERE).connect()
+            await until(lambda: ring.counters.connections_refused == before + 20)
+            await ring.member()
+            await ring.check()
+
+    run(scenario)
+
+
+def test_many_addresses_leave_room_for_one_that_is_new(monkeypatch: Any) -> None:
+    """Those that called of late share one half of the handshakes, and newcomers the other."""
+    monkeypatch.setattr(arrivals, "EVERYWHERE", (1e-9, 30.0))
+
+    async def scenario() -> None:
+        async with arena() as ring:
+            for n in range(60):
+                await ring.attacker(source=f"127.0.1.{1 + n % 10}").connect()
+            assert ring.counters.connections_refused >= 20
+            await ring.member()
             await ring.check()
 
     run(scenario)

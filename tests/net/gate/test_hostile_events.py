@@ -17,8 +17,9 @@ from orbweaver.gossip.plumtree.messages import Push, PushRun
 from orbweaver.gossip.plumtree.plumtree import Plumtree
 from orbweaver.net.events.answers import ASK_S_MIN
 from orbweaver.net.gate.rules import AGE_MS_MAX, HOPS_MAX
+from orbweaver.net.gate.standing import CUT_OFF
 from orbweaver.net.keys.identity import Identity
-from orbweaver.net.wire.connection import KEPT_SEALS_MAX, STRIKES_MAX
+from orbweaver.net.wire.connection import KEPT_SEALS_MAX
 from orbweaver.net.wire.frames import (
     Answer,
     Ask,
@@ -36,7 +37,7 @@ from tests.net.gate.hostile import Attacker, make_seal, name_seal
 from tests.net.live import until
 
 OVERLAYS = ["spidercast", "vitis"]
-TRIES = STRIKES_MAX + 5
+TRIES = CUT_OFF + 5
 
 
 def run(scenario: Any) -> None:
@@ -81,7 +82,7 @@ def test_events_that_their_publisher_did_not_sign(overlay: str, how: str) -> Non
             for seq in range(TRIES):
                 carry(attacker, forge(how, attacker, ring, seq))
             await attacker.is_cut_off()
-            assert ring.counters.forged == STRIKES_MAX + 1
+            assert ring.counters.forged == CUT_OFF + 1
             assert ring.delivered() == []
             # It is not let in again soon.
             banned = await ring.attacker(identity=attacker.identity).connect()
@@ -113,7 +114,7 @@ def test_impossible_numbers(overlay: str, hops: int, age_ms: int) -> None:
                 attacker.seal(event)
                 carry(attacker, event, hops, age_ms)
             await attacker.is_cut_off()
-            assert ring.counters.bad_messages == STRIKES_MAX + 1
+            assert ring.counters.bad_messages == CUT_OFF + 1
             assert ring.delivered() == []
             await ring.check()
 
@@ -179,7 +180,7 @@ def test_events_of_another_time(overlay: str, off_s: int) -> None:
                 attacker.seal(event, time_ms=round(1000 * (time.time() + off_s)))
                 carry(attacker, event)
             await attacker.is_cut_off()
-            assert ring.counters.replayed == STRIKES_MAX + 1
+            assert ring.counters.replayed == CUT_OFF + 1
             assert ring.delivered() == []
             await ring.check()
 
@@ -222,7 +223,7 @@ def test_seals_that_are_false() -> None:
                 for _ in range(TRIES):
                     attacker.control(Seals((data,)))
                 await attacker.is_cut_off()
-            assert ring.counters.bad_seals == 9 * (STRIKES_MAX + 1)
+            assert ring.counters.bad_seals == 9 * (CUT_OFF + 1)
             await ring.check()
 
     run(scenario)
@@ -470,7 +471,7 @@ def test_false_answers_of_somebody_who_was_asked() -> None:
             for n in range(TRIES):
                 attacker.control(Answer("news", ring.friend.host.me, 0, n, b"evil", b"", 0))
             await attacker.is_cut_off()
-            assert ring.counters.forged == STRIKES_MAX + 1
+            assert ring.counters.forged == CUT_OFF + 1
             assert ring.delivered() == []
             await ring.check()
 

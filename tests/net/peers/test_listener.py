@@ -15,6 +15,14 @@ class Silent(asyncio.Protocol):
         transport.abort()
 
 
+class Open:
+    def expects(self, address: str) -> bool:
+        return True
+
+    def accept(self, address: str) -> Silent:
+        return Silent()
+
+
 def call(port: int) -> socket.socket:
     caller = socket.create_connection(("127.0.0.1", port))
     caller.settimeout(20)
@@ -35,7 +43,7 @@ def test_a_call_that_comes_as_the_listener_closes_is_ended_in_silence() -> None:
     async def scenario(rounds: int) -> None:
         wrong: list[Any] = []
         asyncio.get_running_loop().set_exception_handler(lambda _, found: wrong.append(found))
-        listener = Listener(Silent, None, 5.0)  # type: ignore[arg-type]
+        listener = Listener(Open(), None, 5.0)  # type: ignore[arg-type]
         port = await listener.open("127.0.0.1", 0)
         callers = [call(port) for _ in range(3)]
         for _ in range(rounds):

@@ -38,7 +38,6 @@ with atheris.instrument_imports(include=["orbweaver"]):
     from orbweaver.core.topics import Interest, TopicTable
     from orbweaver.net.counters import Counters
     from orbweaver.net.gate.gate import Gate
-    from orbweaver.net.gate.limits import Bucket
     from orbweaver.net.settings import make_settings
     from orbweaver.net.wire.frames import (
         CONTROL,
@@ -112,13 +111,11 @@ class Connection:
         self.seals: dict[bytes, Any] = {}
         self.topics_named = 0
         self.alive = True
-        endless = Bucket(1e12, 1e12, 0.0)
-        self.upkeep = self.traffic = self.effort = self.seals_due = endless
 
     def strike(self, reason: str) -> None:
         assert isinstance(reason, str)
 
-    def charge(self, bucket: Bucket, count: float) -> None: ...
+    def charge(self, messages: int, size: int, seconds: float) -> None: ...
     def rest(self, seconds: float) -> None: ...
 
 

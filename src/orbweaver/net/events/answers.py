@@ -71,7 +71,6 @@ class Answers:
     def on_ask(self, connection: Connection, message: Ask) -> None:
         peer, now = connection.peer, self._now()
         assert peer is not None
-        connection.charge(connection.upkeep, 1)
         rounds = self._rounds.pop(peer, 0)
         if now >= self._answered.get(peer, now):
             rounds = ROUNDS_MAX
@@ -84,7 +83,6 @@ class Answers:
         if self._write_differences(connection, message):
             self._rounds[peer] = rounds - 1
         took = thread_time() - began
-        connection.charge(connection.effort, took)
         self._answered[peer] = now + max(ASK_S_MIN, ASK_PAUSE * took)
 
     def _write_differences(self, connection: Connection, message: Ask) -> bool:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
-from time import thread_time
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, Event
@@ -145,15 +144,12 @@ class CatchUp:
         """Say what this node has of the parts that differ, or compare their parts in turn."""
         peer = connection.peer
         assert peer is not None
-        connection.charge(connection.upkeep, 1)
         salt, rounds = self._compared.pop(peer, (-1, 0))
         if salt != message.salt or not rounds:
             return  # this node has asked a new question since
         differing = message.topics[:TOPICS_MAX]
         ranges = {d.topic: sound(d.ranges) for d in differing if d.topic in self._since}
-        began = thread_time()
         self._say(connection, salt, rounds - 1, ranges)
-        connection.charge(connection.effort, thread_time() - began)
 
     def _say(
         self, connection: Connection, salt: int, rounds: int, ranges: Mapping[Topic, list[Range]]
@@ -199,7 +195,6 @@ class CatchUp:
         return found
 
     def on_elsewhere(self, connection: Connection, message: Elsewhere) -> None:
-        connection.charge(connection.upkeep, 1)
         if connection.peer not in self._asked:
             connection.strike("Elsewhere came without a question")
             return
@@ -217,7 +212,6 @@ class CatchUp:
         event = Event(
             message.topic, message.publisher, message.epoch, message.seq, message.payload, seal
         )
-        connection.charge(connection.traffic, 1)
         carrier = Carrier(event, 1, message.age_ms)
         if not self._host.gate.takes(connection, carrier):
             return

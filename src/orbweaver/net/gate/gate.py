@@ -32,9 +32,6 @@ from orbweaver.net.wire.connection import KEPT_SEALS_MAX, Connection
 from orbweaver.net.wire.frames import Declined, EventId
 from orbweaver.net.wire.seals import SealChecker
 
-UPKEEP_BYTES = 2000
-"""Bytes of messages that maintain the overlay for which one token is taken, besides one for each
-message."""
 TOPICS_PER_S = 100.0
 """How many new topic names are remembered per second, from all peers together, after the first
 quarter of the table."""
@@ -114,7 +111,7 @@ class Gate:
             self._let_in(connection, events)
         if declined:
             self._decline(connection, declined)
-        self._charge(connection, body, messages, spent, now)
+        self._charge(connection, body, messages, spent)
         return len(messages)
 
     def takes(self, connection: Connection, message: Carrier) -> bool:
@@ -145,7 +142,6 @@ class Gate:
     def seals(self, connection: Connection, seals: tuple[bytes, ...]) -> None:
         """Check and keep the seals of events to come."""
         kept = connection.seals
-        connection.charge(connection.seals_due, len(seals))
         if len(seals) > KEPT_SEALS_MAX:
             self._act(connection, Ruling("blame", "more seals than are kept", "bad_seals"))
         for data in seals[:KEPT_SEALS_MAX]:
@@ -205,30 +201,14 @@ class Gate:
                     connection.say(Declined(reason, tuple(events[at : at + DECLINED_MAX])))
 
     def _charge(
-        self,
-        connection: Connection,
-        body: memoryview,
-        messages: list[Message],
-        spent: float,
-        now: float,
+        self, connection: Connection, body: memoryview, messages: list[Message], spent: float
     ) -> None:
-        """Charge a peer for a frame, whose messages that maintain the overlay took `spent`
+        """Charge a peer for the messages of a frame that maintain the overlay, which took `spent`
         seconds."""
         upkeep = sum(map(maintains, messages))
-        carriers = [message for message in messages if isinstance(message, Carrier)]
-        events = sum(carrier.count for carrier in carriers)
-        others = len(messages) - len(carriers) - upkeep
-        wait = connection.traffic.take(events + others, now)
-        if upkeep:
-            size = len(body) - sum(carrier.size for carrier in carriers)
-            wait = max(
-                wait,
-                connection.upkeep.take(max(upkeep, size / UPKEEP_BYTES), now),
-                connection.effort.take(spent, now),
-            )
-        if wait:
-            self._counters.flooded += 1
-            connection.rest(wait)
+        if upkeep and connection.alive:
+            payloads = sum(m.size for m in messages if isinstance(m, Carrier))
+            connection.charge(upkeep, len(body) - payloads, spent)
 
     def _read(self, connection: Connection, body: memoryview, now: float) -> list[Message] | Ruling:
         """Return the messages in a frame, or the ruling on a frame that breaks a rule."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable
+from typing import Protocol
 
 from orbweaver.core.errors import UsageError
+from orbweaver.net.peers.arrivals import address_of
 from orbweaver.net.wire.connection import Connection
 
 BACKLOG = 128
@@ -20,16 +21,23 @@ PAUSE_S = 0.5
 """Seconds to pause after an error such as too many open files, which would come again at once."""
 
 
-class Listener:
-    """Accept connections, and hand each to a `Connection` that `accept` makes."""
+class Door(Protocol):
+    """What decides about connections."""
 
-    def __init__(
-        self,
-        accept: Callable[[], Connection | None],
-        tls: ssl.SSLContext | None,
-        handshake_s: float,
-    ) -> None:
-        self._accept = accept
+    def expects(self, address: str) -> bool:
+        """Return whether a connection from an address is accepted."""
+        ...
+
+    def accept(self, address: str) -> Connection | None:
+        """Make a connection, or return None if there is no room."""
+        ...
+
+
+class Listener:
+    """Accept connections, and hand each to a `Connection` that the door makes."""
+
+    def __init__(self, door: Door, tls: ssl.SSLContext | None, handshake_s: float) -> None:
+        self._door = door
         self._tls = tls
         self._handshake_s = handshake_s
         self._loop = asyncio.get_running_loop()
@@ -79,20 +87,24 @@ class Listener:
         """Accept all connections that wait."""
         for _ in range(BACKLOG):
             try:
-                accepted, _ = listening.accept()
+                accepted, caller = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError:
                 self._loop.remove_reader(listening)
                 self._loop.call_later(PAUSE_S, self._listen)
                 return
+            address = address_of(caller)
+            if not self._door.expects(address):
+                accepted.close()
+                continue
             accepted.setblocking(False)
-            task = self._loop.create_task(self._greet(accepted))
+            task = self._loop.create_task(self._greet(accepted, address))
             self._greeting[task] = accepted
             task.add_done_callback(self._greeting.pop)
 
-    async def _greet(self, accepted: socket.socket) -> None:
-        connection = self._accept()
+    async def _greet(self, accepted: socket.socket, address: str) -> None:
+        connection = self._door.accept(address)
         if connection is None:
             accepted.close()
             return

@@ -18,8 +18,10 @@ from collections.abc import Callable, Iterable, Iterator
 from random import Random
 
 from orbweaver.core.ids import NodeId
-from orbweaver.net.gate.limits import Bucket
+from orbweaver.net.gate.standing import Standings
+from orbweaver.net.gate.turns import is_heavy
 from orbweaver.net.logger import Logger
+from orbweaver.net.peers.arrivals import Arrivals
 from orbweaver.net.peers.cards import AddressBook, Card, family
 from orbweaver.net.peers.dials import Absences, Doubts
 from orbweaver.net.peers.outqueue import OutQueue, Parcel
@@ -30,10 +32,8 @@ TRIES_LINK, TRIES_OTHER = 4, 2
 PAUSE_S, PAUSE_S_MAX = 0.2, 3.0
 """Seconds of the first and of the longest pause between two calls to a peer."""
 PENDING_MAX = 64
-"""Most handshakes under way at once. With more, the oldest is ended: an honest handshake takes
-no longer than a round trip."""
-GREET_PER_S = 500.0
-"""Most handshakes begun per second; each costs some signatures."""
+"""Most handshakes under way at once. With more, one is ended: the oldest of the address that has
+most of them, since an honest handshake takes no longer than a round trip."""
 CALLS_MAX = 32
 """Most calls under way at once: to peers that were reached before, and as many to others."""
 WAITING_MAX = 256
@@ -46,10 +46,6 @@ SHORT_MAX = 6
 """How many connections in a row may end within `SHORT_S` before the peer is given up."""
 MYSELF = "that is myself"
 """The reason for refusing a connection from this node itself."""
-BAN_S = 60.0
-"""Seconds for which a peer that misbehaved is refused."""
-BANNED_MAX = 1024
-"""Most peers that are remembered as banned."""
 
 log = Logger()
 
@@ -97,7 +93,6 @@ class Peers:
         self._all: dict[Connection, None] = {}
         """Every connection, also one whose peer is not known yet."""
         self._absences = Absences(book)
-        self._banned: dict[NodeId, float] = {}
         self._closing = False
         self._loop = asyncio.get_running_loop()
         self.doubts = Doubts()
@@ -105,41 +100,52 @@ class Peers:
         """Largest payload that every connected peer accepts, and that at least one accepts."""
         self._lines = (asyncio.Semaphore(CALLS_MAX), asyncio.Semaphore(CALLS_MAX))
         self._waiting = 0
-        self._greetings = Bucket(GREET_PER_S, GREET_PER_S, self._loop.time())
+        self._arrivals = Arrivals(self._loop.time())
+        self._standings = Standings(owner.settings.upkeep_per_s, by_address=tls is None)
 
     def __iter__(self) -> Iterator[PeerState]:
         return iter(list(self._peers.values()))
 
     # -- connections
 
-    def accept(self) -> Connection | None:
-        """Make a connection for the listening socket, or return None if there is no room."""
+    def expects(self, address: str) -> bool:
+        """Return whether a connection from an address is accepted."""
         self._owner.counters.connections_in += 1
+        expected = self._arrivals.admits(address, self._loop.time())
+        self._owner.counters.connections_refused += not expected
+        return expected
+
+    def accept(self, address: str) -> Connection | None:
+        """Make a connection for the listening socket, or return None if there is no room.
+
+        Room is made at the expense of the address with most connections that are no links.
+        """
         pending = [known for known in self._all if not known.open and not known.ours]
         if len(pending) >= PENDING_MAX:
-            self._make_room(pending[0])
+            self._make_room(pending)
         elif len(self._all) >= self._owner.settings.connections_max:
             idle = [known for known in self._all if known.open and not self._is_link(known)]
-            if not idle:
+            if not idle and not pending:
                 self._owner.counters.connections_refused += 1
                 return None
-            self._make_room(min(idle, key=lambda known: known.used))
-        connection = Connection(self._owner, ours=False)
+            self._make_room([*pending, *idle])
+        connection = Connection(self._owner, ours=False, address=address)
         self._all[connection] = None
         return connection
 
-    def _make_room(self, connection: Connection) -> None:
+    def _make_room(self, connections: Iterable[Connection]) -> None:
         self._owner.counters.connections_refused += 1
-        self._all.pop(connection, None)
-        connection.abort()
+        oldest = min(_most_common(connections), key=lambda known: known.used)
+        self._all.pop(oldest, None)
+        oldest.abort()
 
     def _is_link(self, connection: Connection) -> bool:
         peer = self._peers.get(connection.peer) if connection.peer is not None else None
         return peer is not None and peer.link and peer.connection is connection
 
-    def greets(self) -> bool:
-        """Return whether another handshake may begin now."""
-        return self._greetings.allow(1, self._loop.time())
+    def is_heavy(self, connection: Connection) -> bool:
+        """Return whether a connection is among those that take most of this node's time."""
+        return is_heavy(connection, self._all, self._loop.time())
 
     async def call(
         self,
@@ -178,7 +184,10 @@ class Peers:
             assert connection.card is not None
             self.doubts.found(connection.card, self._loop.time())
             return connection
-        why = connection.reason or "it closed the connection at once; does only one side run TLS?"
+        why = connection.reason or (
+            "it closed the connection at once; does only one side run TLS, or are there too many "
+            "calls from this address?"
+        )
         explain(why, connection.foreign)
         return None
 
@@ -205,22 +214,19 @@ class Peers:
                 if address == addresses[-1]:
                     raise
 
-    def admits(self, card: Card) -> str:
-        """Return why a peer is refused, or nothing if it is let in."""
+    def admits(self, card: Card, address: str | None) -> str:
+        """Return why a peer is refused, or nothing if it is let in. Its address is None if it is
+        not proven."""
         if card.node == self._owner.identity.node:
             return MYSELF
-        if self._banned.get(card.node, 0.0) > self._loop.time():
+        if self._standings.refuses(card.node, address, self._loop.time()):
             return "come back later"
         return ""
 
-    def ban(self, node: NodeId) -> None:
-        """Refuse a peer for `BAN_S` seconds."""
-        self._banned[node] = self._loop.time() + BAN_S
-        if len(self._banned) > BANNED_MAX:
-            del self._banned[next(iter(self._banned))]
-
     def opened(self, connection: Connection) -> None:
         assert connection.peer is not None
+        now = self._loop.time()
+        connection.standing = self._standings.of(connection.peer, connection.address, now)
         self._note_limits()
         peer = self.get(connection.peer)
         self._absences.end(peer.node)
@@ -393,6 +399,14 @@ class Peers:
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0)
+
+
+def _most_common(connections: Iterable[Connection]) -> list[Connection]:
+    """Return those from the address that has most of the connections, in the same order."""
+    by_address: dict[str, list[Connection]] = {}
+    for connection in connections:
+        by_address.setdefault(connection.address, []).append(connection)
+    return max(by_address.values(), key=len)
 
 
 def _why(error: Exception) -> str:

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from time import perf_counter, thread_time
 from typing import Protocol, cast
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId
 from orbweaver.net.counters import Counters
-from orbweaver.net.gate.limits import Bucket
+from orbweaver.net.gate.standing import Fading, Standing
+from orbweaver.net.gate.turns import RoundRobin
 from orbweaver.net.keys.identity import Identity
+from orbweaver.net.peers.arrivals import address_of
 from orbweaver.net.peers.cards import Card
-from orbweaver.net.settings import Settings
+from orbweaver.net.settings import EVENT_BYTES, Settings
 from orbweaver.net.wire.frames import (
     CONTROL,
     MESSAGES,
+    Answer,
     Bye,
     Control,
     ControlMessage,
@@ -30,14 +34,13 @@ from orbweaver.net.wire.frames import (
     Pong,
     Proof,
     Refused,
+    Seals,
     control_frame,
     read_control,
 )  # fmt: skip
 from orbweaver.net.wire.handshake import Handshake, OtherNetwork
 from orbweaver.net.wire.seals import BatchSeal
 
-STRIKES_MAX = 20
-"""How many strikes close a connection. A strike is something that no correct peer does."""
 WRITE_HIGH = 64 << 10
 """Bytes in asyncio's write buffer above which writing pauses."""
 TOLD_CARDS_MAX, TOLD_SEALS_MAX = 4096, 64
@@ -46,21 +49,15 @@ KEPT_SEALS_MAX = 2 * TOLD_SEALS_MAX
 """How many seals are kept of a peer's connection."""
 HELLO_BYTES_MAX = 4096
 """Largest frame during the handshake, in bytes."""
-FORGIVE_S = 60.0
-"""Seconds after which one strike is forgotten: over weeks, mishaps of a correct peer add up
-too."""
-SEALS_PER_S = 4000.0
-CARDS_PER_S = 200.0
-"""How many new seals and cards of one peer are checked per second; each takes about 60 us. A
-correct peer that brings more is slowed down, or has some of them dropped."""
-EFFORT = 0.25
-"""Share of this node's time that one peer may take up with messages that maintain the overlay."""
+CONTROL_BYTES_MAX = 1 << 20
+"""Largest control frame, in bytes, unless a payload makes it larger. Decoding one takes twenty
+times its size in memory."""
+USE_HALF_S = 1.0
+"""Seconds in which half of a connection's use is forgotten."""
 ROUND_TRIPS = 4
 """Times from ping to pong that are kept. The smallest counts, since waiting only adds to them."""
 REST_S_MAX = 5.0
 """Longest time that a connection is not read, in seconds."""
-UPKEEP_BURST = 5.0
-"""For how many seconds allowances for upkeep can be saved up."""
 
 
 class Owner(Protocol):
@@ -70,16 +67,16 @@ class Owner(Protocol):
     identity: Identity
     card: Card
     counters: Counters
+    turns: RoundRobin
 
     def admits(self, connection: Connection, card: Card) -> str:
         """Return why this peer is refused, or nothing if it is let in."""
         ...
 
-    def greets(self) -> bool:
-        """Return whether there is time for another handshake."""
+    def opened(self, connection: Connection) -> None:
+        """Take note of a connection that is open, and set its `standing`."""
         ...
 
-    def opened(self, connection: Connection) -> None: ...
     def closed(self, connection: Connection) -> None: ...
     def writable(self, connection: Connection) -> None: ...
     def messages(self, connection: Connection, body: memoryview) -> None:
@@ -94,10 +91,18 @@ class Owner(Protocol):
 class Connection(asyncio.Protocol):
     """One connection, from the handshake to its end."""
 
-    def __init__(self, owner: Owner, ours: bool, expected: NodeId | None = None) -> None:
-        """If another node than `expected` answers, the connection is refused."""
+    standing: Standing
+    """How the peer stands, once it is proven."""
+
+    def __init__(
+        self, owner: Owner, ours: bool, expected: NodeId | None = None, address: str = ""
+    ) -> None:
+        """If another node than `expected` answers, the connection is refused. `address` is where a
+        connection comes from that this node has accepted."""
         self.ours = ours
         """Whether this node opened the connection."""
+        self.address = address
+        self.use = Fading(USE_HALF_S)
         self.expected = expected
         self.peer: NodeId | None = None
         """The node at the far end, once it is proven."""
@@ -141,16 +146,10 @@ class Connection(asyncio.Protocol):
         self._words = Handshake(owner.identity, owner.card, owner.settings, ours)
         self._transport: asyncio.Transport | None = None
         self._deadline: asyncio.TimerHandle | None = None
-        now = self._loop.time()
-        settings = owner.settings
-        self.upkeep = Bucket(settings.upkeep_per_s, UPKEEP_BURST * settings.upkeep_per_s, now)
-        """The allowance for messages that maintain the overlay."""
-        self.traffic = Bucket(settings.traffic_per_s, 2.0 * settings.traffic_per_s, now)
-        """The allowance for messages that spread events."""
-        self.effort = Bucket(EFFORT, 4 * EFFORT, now)
-        self.seals_due = Bucket(SEALS_PER_S, 2 * SEALS_PER_S, now)
-        self.cards_due = Bucket(CARDS_PER_S, 10 * CARDS_PER_S, now)
-        self._patience = Bucket(1 / FORGIVE_S, STRIKES_MAX, now)
+        self._control_max = max(CONTROL_BYTES_MAX, owner.settings.payload_bytes_max + EVENT_BYTES)
+        self._frames: list[Iterator[tuple[int, memoryview]]] = []
+        """Frames that have come and wait to be handled."""
+        self._reading = True
         self._rest_until = 0.0
         self._waking: asyncio.TimerHandle | None = None
 
@@ -159,6 +158,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=WRITE_HIGH)
+        self.address = self.address or address_of(transport.get_extra_info("peername"))
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
             # All messages of a tick are written at once; waiting for more gains nothing.
@@ -176,14 +176,9 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self.heard = self._loop.time()
         self._owner.counters.bytes_in += len(data)
-        try:
-            for kind, body in self._reader.feed(data):
-                if not self.alive:
-                    return
-                self._frame(kind, body)
-        except ProtocolError as error:
-            self._owner.counters.bad_frames += 1
-            self.refuse(str(error))
+        self._frames.append(self._reader.feed(data))
+        if len(self._frames) == 1:  # else it is in line, or rests
+            self._owner.turns.take(self)
 
     def eof_received(self) -> bool:
         return False
@@ -209,6 +204,28 @@ class Connection(asyncio.Protocol):
         self._owner.closed(self)
 
     # -- for the owner
+
+    def serve(self, seconds: float) -> bool:
+        """Handle frames that have come, for about `seconds`. Return whether frames are left that
+        can be handled in the next turn."""
+        end = perf_counter() + seconds
+        try:
+            while self._frames and self.alive:
+                for kind, body in self._frames[0]:
+                    self._frame(kind, body)
+                    if not self.alive or self._waking is not None or perf_counter() >= end:
+                        break
+                else:
+                    del self._frames[0]
+                    continue
+                break
+        except ProtocolError as error:
+            self._owner.counters.bad_frames += 1
+            self.refuse(str(error))
+        if not self.alive:
+            self._frames.clear()
+        self._read_if_free()
+        return bool(self._frames) and self._waking is None
 
     @property
     def alive(self) -> bool:
@@ -273,9 +290,7 @@ class Connection(asyncio.Protocol):
     def strike(self, reason: str) -> None:
         """Count something that no correct peer does, and refuse the peer after too much of it."""
         self.strikes += 1
-        if self._patience.take(1, self._loop.time()):
-            self.misbehaved = True
-            self.refuse(reason)
+        self._blame(1, reason)
 
     def rest(self, seconds: float) -> None:
         """Pause reading for `seconds`, since the peer sends faster than it may."""
@@ -283,19 +298,29 @@ class Connection(asyncio.Protocol):
         if until <= self._rest_until or self._transport is None or not self.alive:
             return
         self._rest_until = until
+        self.heard = max(self.heard, until)  # until then it cannot be heard
         if self._waking is not None:
             self._waking.cancel()
-        else:
-            self._transport.pause_reading()
         self._waking = self._loop.call_at(until, self._read_on)
+        self._read_if_free()
 
-    def charge(self, bucket: Bucket, count: float) -> None:
-        """Take tokens for something that the peer sent. A peer that sends too much has to wait."""
-        if wait := bucket.take(count, self._loop.time()):
+    def charge(self, messages: int, size: int, seconds: float) -> None:
+        """Charge the peer for messages that do not spread events, of `size` bytes in all, which
+        took `seconds` of processor time. A peer that sends too much has to wait, and its score
+        grows by the seconds' worth that it has sent beyond its allowance."""
+        now = self._loop.time()
+        before = self.standing.charge(0, 0, 0.0, now)
+        if wait := self.standing.charge(messages, size, seconds, now):
             self._owner.counters.flooded += 1
             self.rest(wait)
+            self._blame(wait - before, "more messages that maintain the overlay than it may send")
 
     # -- inside
+
+    def _blame(self, weight: float, reason: str) -> None:
+        if self.standing.blame(weight, self._loop.time()):
+            self.misbehaved = True
+            self.refuse(reason)
 
     def _note_round_trip(self, ms: float) -> None:
         self._round_trips_ms = [*self._round_trips_ms, ms][-ROUND_TRIPS:]
@@ -303,8 +328,20 @@ class Connection(asyncio.Protocol):
 
     def _read_on(self) -> None:
         self._waking = None
-        if self._transport is not None and self.alive:
-            self._transport.resume_reading()
+        if self._frames:
+            self._owner.turns.take(self)
+        else:
+            self._read_if_free()
+
+    def _read_if_free(self) -> None:
+        """Read while no frames wait and the connection does not rest."""
+        reads = not self._frames and self._waking is None
+        if reads != self._reading and self._transport is not None and self.alive:
+            self._reading = reads
+            if reads:
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
 
     def _too_slow(self) -> None:
         self._owner.counters.bad_handshakes += 1
@@ -317,19 +354,29 @@ class Connection(asyncio.Protocol):
             return
         if kind != CONTROL:
             raise ProtocolError(f"a frame of kind {kind} may not come here")
+        if not self.open:
+            self._handshake(read_control(body))
+            return
+        began = thread_time()
         try:
+            if len(body) > self._control_max:
+                raise ProtocolError(
+                    f"a control frame of {len(body)} bytes should have at most {self._control_max}"
+                )
             message = read_control(body)
         except ProtocolError as error:
-            if not self.open:
-                raise
             self._owner.counters.bad_frames += 1
             self.strike(str(error))
-            return
-        if not self.open:
-            self._handshake(message)
-        elif isinstance(message, Ping):
+        else:
+            self._control(message)
+            if isinstance(message, Seals | Answer):
+                return  # they are events, or belong to events
+        if self.alive:
+            self.charge(1, len(body), thread_time() - began)
+
+    def _control(self, message: ControlMessage) -> None:
+        if isinstance(message, Ping):
             self.say(Pong())
-            self.charge(self.upkeep, 1)
         elif isinstance(message, Bye):
             self.retire()
             if self._transport is not None:
@@ -340,7 +387,6 @@ class Connection(asyncio.Protocol):
             self.pongs += 1
             if self._pinged_at:
                 self._note_round_trip(1000 * (self._loop.time() - self._pinged_at.pop(0)))
-            self.charge(self.upkeep, 1)
         else:
             self.used = self.heard
             self._owner.control(self, message)
@@ -368,10 +414,6 @@ class Connection(asyncio.Protocol):
             self.refuse("another node was expected at this address")
             return
         self._words.check_terms(hello)
-        if not self.ours and not self._owner.greets():
-            self._owner.counters.connections_refused += 1
-            self.refuse("too many calls at once")
-            return
         assert self._transport is not None
         self.say(self._words.answer(hello, self._transport.get_extra_info("ssl_object")))
         self.card = hello.card
