@@ -4,7 +4,7 @@ import pytest
 
 from orbweaver.core.topics import NOTHING, TopicTable
 from orbweaver.gossip.cyclon import Cyclon
-from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.gossip.descriptor import AHEAD_MS, Descriptor
 from orbweaver.gossip.messages import Shuffle, ShuffleReply
 from tests.gossip.fake_outbox import Clock, FakeOutbox, Pump, make_context, own_interest
 
@@ -227,3 +227,42 @@ def test_a_change_of_interest_reaches_every_view():
     seen = [c.interest_of(5) for c in network.nodes.values() if 5 in known(c)]
     assert seen
     assert all(interest == B for interest in seen)
+
+
+def test_what_a_node_says_itself_is_not_replaced_by_the_word_of_others():
+    cyclon, _ = make()
+    cyclon.on_shuffle(1, Shuffle(*entries(1, version=5, interest=A)))
+    cyclon.on_shuffle(2, Shuffle(*entries(1, version=6, interest=B)))
+    cyclon.cycle += 3
+    cyclon.on_shuffle(2, Shuffle(*entries(1, version=5, interest=B)))
+    assert cyclon.interest_of(1) == A
+    assert cyclon.newest(1) == (Descriptor(1, A, 5), 3), "of the same word, the age is believed"
+    cyclon.on_shuffle_reply(1, ShuffleReply(*entries(1, version=7, interest=B)))
+    assert cyclon.interest_of(1) == B
+
+
+def test_the_word_of_the_node_itself_ends_a_lie():
+    cyclon, _ = make()
+    cyclon.on_shuffle(2, Shuffle(*entries(1, version=90, interest=B)))
+    assert cyclon.interest_of(1) == B
+    cyclon.on_shuffle(1, Shuffle(*entries(1, version=5, interest=A)))
+    assert cyclon.newest(1) == (Descriptor(1, A, 5), 0)
+
+
+def test_after_a_node_has_left_the_view_others_are_believed_again():
+    cyclon, _ = make()
+    cyclon.on_shuffle(1, Shuffle(*entries(1, version=5, interest=A)))
+    cyclon.forget(1)
+    cyclon.on_shuffle(2, Shuffle(*entries(1, version=6, interest=B)))
+    cyclon.on_shuffle(2, Shuffle(*entries(1, version=7, interest=A)))
+    assert cyclon.interest_of(1) == A
+
+
+def test_only_a_node_itself_may_be_far_ahead_of_our_time():
+    cyclon, outbox = make()
+    future = outbox.now() + AHEAD_MS + 1
+    cyclon.on_shuffle(2, Shuffle(*entries(1, version=future)))
+    assert known(cyclon) == set()
+    cyclon.on_shuffle(2, Shuffle(*entries(1, version=future - 1)))
+    cyclon.on_shuffle(2, Shuffle(*entries(2, version=1 << 62)))
+    assert known(cyclon) == {1, 2}

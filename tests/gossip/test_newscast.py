@@ -6,7 +6,7 @@ from collections import Counter
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.topics import TopicTable
-from orbweaver.gossip.descriptor import Descriptor
+from orbweaver.gossip.descriptor import AHEAD_MS, Descriptor
 from orbweaver.gossip.messages import News, NewsReply
 from orbweaver.gossip.newscast import Newscast
 from tests.gossip.fake_outbox import Clock, FakeOutbox, Pump, make_context, own_interest
@@ -139,3 +139,57 @@ def test_a_forgotten_node_is_gone_from_both_halves_of_the_view() -> None:
     part.forget(NodeId(1))
     part.forget(NodeId(1))
     assert part.sample() == ([entry(2)], [6])
+
+
+def says(part: Newscast, sender: int, told: Descriptor, age: int = 0) -> None:
+    part.on_news(NodeId(sender), News((told,), (age,)))
+
+
+def wanting(topic: str, node: int, version: int) -> Descriptor:
+    return Descriptor(NodeId(node), TOPICS.interest([topic]), version)
+
+
+def test_what_a_node_says_itself_is_not_replaced_by_the_word_of_others() -> None:
+    part, outbox = lone()
+    said = wanting("a", 1, 5)
+    says(part, 1, said)
+    outbox.clock.now += 50
+    says(part, 2, wanting("b", 1, 6))
+    assert part.sample() == ([said], [50])
+    says(part, 2, wanting("b", 1, 5), age=10)
+    assert part.sample() == ([said], [10]), "of the same word, the age is believed"
+    says(part, 1, wanting("b", 1, 7))
+    assert part.sample() == ([wanting("b", 1, 7)], [0])
+
+
+def test_the_word_of_the_node_itself_ends_a_lie() -> None:
+    part, _ = lone()
+    says(part, 2, wanting("b", 1, 90))
+    says(part, 1, wanting("a", 1, 5))
+    assert sampled(part) == [wanting("a", 1, 5)]
+
+
+def test_after_a_node_has_left_the_view_others_are_believed_again() -> None:
+    for leave in (
+        lambda part: part.forget(NodeId(1)),
+        lambda part: [says(part, 99, entry(n)) for n in (2, 3, 4)],
+    ):
+        part, outbox = lone()
+        says(part, 1, wanting("a", 1, 5))
+        outbox.clock.now += 50
+        leave(part)
+        assert 1 not in [told.node for told in sampled(part)]
+        for version in (6, 7):
+            outbox.clock.now += 50
+            says(part, 9, wanting("b", 1, version))
+        assert wanting("b", 1, 7) in sampled(part)
+
+
+def test_only_a_node_itself_may_be_far_ahead_of_our_time() -> None:
+    part, outbox = lone()
+    future = outbox.now() + AHEAD_MS + 1
+    says(part, 2, wanting("a", 1, future))
+    assert sampled(part) == []
+    says(part, 2, wanting("a", 1, future - 1))
+    says(part, 2, wanting("a", 2, 1 << 62))
+    assert [told.node for told in sampled(part)] == [1, 2]

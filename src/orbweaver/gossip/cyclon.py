@@ -5,6 +5,9 @@ with that peer, putting a fresh one of itself among them. Entries of nodes that 
 grow old, are picked as partners, do not answer, and have already been taken out. With
 the interests inside the entries this is the randomised membership service that
 SpiderCast assumes (its Sec. 2.2).
+
+Ours: what a node says of itself counts more than what others say of it, since entries are not
+signed. While an entry is in the view that came from its node itself, no other replaces it.
 """
 
 from __future__ import annotations
@@ -15,7 +18,14 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import below, sample
 from orbweaver.core.topics import Interest
-from orbweaver.gossip.descriptor import AGE_MAX, Aged, Described, Descriptor, stranger
+from orbweaver.gossip.descriptor import (
+    AGE_MAX,
+    AHEAD_MS,
+    Aged,
+    Described,
+    Descriptor,
+    stranger,
+)
 from orbweaver.gossip.messages import Shuffle, ShuffleReply
 from orbweaver.gossip.views import ScannedView
 
@@ -44,6 +54,8 @@ class Cyclon(ScannedView):
         """The view is full, or has all but stopped growing."""
         self._view: dict[NodeId, tuple[Descriptor, int]] = {}
         """Peer -> (its entry, this node's cycle in which the entry had age 0)."""
+        self._spoken: dict[NodeId, None] = {}
+        """The peers whose entries came from themselves."""
         self._offered: list[NodeId] = []
 
     def start(self, contacts: Sequence[NodeId]) -> None:
@@ -68,7 +80,7 @@ class Cyclon(ScannedView):
         if not self._view:
             return
         partner = min(self._view, key=lambda peer: self._view[peer][1])
-        del self._view[partner]
+        self.forget(partner)
         others, ages = self._random_entries(self._shuffle_size - 1)
         self._offered = [entry.node for entry in others]
         message = Shuffle((self._described.about, *others), (0, *ages))
@@ -78,14 +90,15 @@ class Cyclon(ScannedView):
         others, ages = self._random_entries(self._shuffle_size)
         answer = ShuffleReply((self._described.about, *others), (0, *ages))
         self._context.outbox.send(sender, answer)
-        self._merge(message.entries, message.ages, [entry.node for entry in others])
+        self._merge(sender, message.entries, message.ages, [entry.node for entry in others])
 
     def on_shuffle_reply(self, sender: NodeId, message: ShuffleReply[Descriptor]) -> None:
-        self._merge(message.entries, message.ages, self._offered)
+        self._merge(sender, message.entries, message.ages, self._offered)
         self._offered = []
 
     def forget(self, peer: NodeId) -> None:
         self._view.pop(peer, None)
+        self._spoken.pop(peer, None)
 
     def entries(self) -> Iterable[tuple[NodeId, int]]:
         return [(peer, entry.interest.mask) for peer, (entry, _) in self._view.items()]
@@ -105,25 +118,43 @@ class Cyclon(ScannedView):
         return [entry for entry, _ in told], [age for _, age in told]
 
     def _merge(
-        self, entries: Iterable[Descriptor], ages: Iterable[int], offered: list[NodeId]
+        self,
+        sender: NodeId,
+        entries: Iterable[Descriptor],
+        ages: Iterable[int],
+        offered: list[NodeId],
     ) -> None:
         """Take in new entries: into free places first, then in place of what was offered."""
-        me = self._context.me
+        me, latest = self._context.me, self._context.outbox.now() + AHEAD_MS
         replaceable = list(reversed(offered))
         for entry, age in zip(entries, ages, strict=False):
-            if entry.node == me or age > AGE_MAX:
+            node = entry.node
+            if node == me or age > AGE_MAX or (entry.version > latest and node != sender):
                 continue
-            known = self._view.get(entry.node)
+            known = self._view.get(node)
             if known is not None:
-                if entry.version > known[0].version or (
-                    entry.version == known[0].version and self.cycle - age > known[1]
-                ):
-                    self._keep(entry, age)
+                self._renew(sender, entry, age, *known)
                 continue
             while len(self._view) >= self._view_size and replaceable:
-                self._view.pop(replaceable.pop(), None)
+                self.forget(replaceable.pop())
             if len(self._view) < self._view_size:
                 self._keep(entry, age)
+                if node == sender:
+                    self._spoken[node] = None
+
+    def _renew(
+        self, sender: NodeId, entry: Descriptor, age: int, held: Descriptor, born: int
+    ) -> None:
+        """Take in an entry of a node that is in the view."""
+        node = entry.node
+        if node == sender:
+            self._keep(entry, age)
+            self._spoken[node] = None
+        elif entry.version == held.version:
+            if self.cycle - age > born:
+                self._keep(held if node in self._spoken else entry, age)
+        elif entry.version > held.version and node not in self._spoken:
+            self._keep(entry, age)
 
     def _keep(self, entry: Descriptor, age: int) -> None:
         self._view[entry.node] = (entry, self.cycle - age)

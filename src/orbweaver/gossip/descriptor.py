@@ -13,6 +13,10 @@ from orbweaver.core.topics import NOTHING, Interest
 Version = Annotated[int, Meta(ge=0, le=1 << 62)]
 """Version of a node's interest. It grows with every start and every change, so the larger one is
 the newer."""
+AHEAD_MS = 600_000
+"""How many milliseconds a version that another node tells of may be ahead of this node's time. A
+version is a time, plus one for each change. Descriptors are not signed: without the bound one lie
+about a node would be the newest word on it for ever."""
 LIFE = 1000
 """Difference between two versions from which they are of different lives of a node. A version
 grows by one with each change of interest, and with a restart by the milliseconds since the last

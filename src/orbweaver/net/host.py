@@ -308,7 +308,7 @@ class Host:
 
     def opened(self, connection: Connection) -> None:
         assert connection.card is not None
-        self.book.learn(connection.card)
+        self.book.learn(connection.card, shown=True)
         self.peers.opened(connection)
 
     def closed(self, connection: Connection) -> None:

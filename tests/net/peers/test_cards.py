@@ -6,7 +6,7 @@ import pytest
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId
 from orbweaver.net.keys.identity import Identity
-from orbweaver.net.peers.cards import AddressBook, Card, check_card, make_card
+from orbweaver.net.peers.cards import AHEAD_MS, AddressBook, Card, check_card, make_card
 
 ME = Identity.generate()
 
@@ -91,3 +91,32 @@ def test_the_book_is_bounded_and_keeps_neighbours():
     assert nodes[1].node in book
     assert nodes[-1].node in book
     assert nodes[2].node not in book
+
+
+NOW = 1_000_000_000
+FAST = NOW + AHEAD_MS + 1
+"""The version of a card from a clock that is ahead."""
+
+
+def test_a_card_from_a_fast_clock_does_not_stay_the_newest():
+    book = AddressBook(10, lambda: (), lambda: NOW)
+    book.learn(card(port=1, version=FAST))
+    assert book.get(ME.node).port == 1, "nothing better is known"
+    book.learn(card(port=2, version=NOW))
+    assert book.get(ME.node).port == 2
+    book.learn(card(port=1, version=FAST))
+    book.learn(card(port=3, version=FAST + 1))
+    assert book.get(ME.node).port == 2
+    book.learn(card(port=4, version=FAST - 1))
+    assert book.get(ME.node).port == 4, "within the difference that clocks may have"
+
+
+@pytest.mark.parametrize("before", [NOW + 1, FAST])
+@pytest.mark.parametrize("version", [NOW, FAST])
+def test_a_card_that_its_node_shows_replaces_any(before, version):
+    book = AddressBook(10, lambda: (), lambda: NOW)
+    book.learn(card(port=1, version=before))
+    book.learn(card(port=2, version=version), shown=True)
+    assert book.get(ME.node).port == 2
+    with pytest.raises(ProtocolError):
+        book.learn(msgspec.structs.replace(card(port=2, version=NOW), port=3), shown=True)

@@ -1,14 +1,17 @@
 """A contact card says where a node is, and is made and signed by the node itself.
 
 A node's id is a hash of its key, and its card is signed with the key, so no other node can
-publish a wrong address in its name. A newer card replaces an older one. The book of cards is
-bounded, and so is the share of any one source in it: a peer can invent as many nodes as it
+publish a wrong address in its name. A newer card replaces an older one, and the card that a node
+shows itself replaces any. A card that is ahead of the clock counts as old: otherwise a node whose
+clock was fast once would be looked for at its old address until that time has come. The book of
+cards is bounded, and so is the share of any one source in it: a peer can invent as many nodes as it
 likes, and must not push out the nodes that other peers told of.
 """
 
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from ipaddress import ip_address
@@ -20,6 +23,9 @@ from orbweaver.core.ids import NodeId
 from orbweaver.net.keys.identity import Identity, node_of, verify
 
 _PURPOSE = b"orbweaver card 1\0"
+AHEAD_MS = 600_000
+"""Milliseconds that a card's version may be ahead of the clock. A card that is further ahead counts
+as older than any other."""
 HOST_MAX = 255
 """Longest host in a card, in characters."""
 
@@ -83,7 +89,14 @@ class AddressBook:
     been used for longest. Nodes that `keep` returns are never removed.
     """
 
-    def __init__(self, size: int, keep: Callable[[], Collection[NodeId]]) -> None:
+    def __init__(
+        self,
+        size: int,
+        keep: Callable[[], Collection[NodeId]],
+        now_ms: Callable[[], int] = lambda: round(time.time() * 1000),
+    ) -> None:
+        """`now_ms` is the time of day."""
+        self._now_ms = now_ms
         self._size = size
         self._keep = keep
         self._cards: dict[NodeId, Card] = {}
@@ -115,16 +128,17 @@ class AddressBook:
         """Return whether the book has this card or a newer one, so that there is no need to check
         it."""
         known = self._cards.get(card.node)
-        return known is not None and card.version <= known.version
+        return known is not None and self._newness(card) <= self._newness(known)
 
-    def learn(self, card: Card, source: NodeId | None = None) -> NodeId:
-        """Keep a card if it is newer than the known one, and return its node.
+    def learn(self, card: Card, source: NodeId | None = None, shown: bool = False) -> NodeId:
+        """Keep a card if it is newer than the known one, or `shown` by its own node, which has just
+        proved that it has the key; and return its node.
 
         Raise a `ProtocolError` if the card is not sound. `source` is the peer that sent the
         card. None stands for all nodes that brought their own cards, since one sender can use
         many ids.
         """
-        if self.has(card):
+        if card == self._cards.get(card.node) or (not shown and self.has(card)):
             return card.node
         node = check_card(card)
         if node not in self._cards:
@@ -137,6 +151,9 @@ class AddressBook:
 
     def cards(self) -> Iterable[Card]:
         return list(self._cards.values())
+
+    def _newness(self, card: Card) -> int:
+        return card.version if card.version <= self._now_ms() + AHEAD_MS else -1
 
     def _make_room(self) -> bool:
         """Remove one card. Return False if all have to stay."""

@@ -7,7 +7,7 @@ from random import Random
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.seeds import sample
-from orbweaver.gossip.descriptor import Aged, Descriptor
+from orbweaver.gossip.descriptor import AHEAD_MS, Aged, Descriptor
 
 SIZE_MAX = 400
 """How many nodes are remembered at most, besides those in use."""
@@ -32,7 +32,7 @@ class Acquaintances:
             node = entry.node
             if node == self._me or age > self._age_max_ms or entry.version < 0:
                 continue
-            if entry.version <= self._gone.get(node, -1):
+            if not self._gone.get(node, -1) < entry.version <= now + AHEAD_MS:
                 continue
             known = self.known.get(node)
             if known is None or entry.version > known.version:
