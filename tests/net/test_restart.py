@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import stat
 import time
 
 import pytest
 
-from orbweaver.net import host
+from orbweaver.net import host, opening
 from orbweaver.net.keys import lastlife
 from orbweaver.net.keys.lastlife import read_epoch, write_epoch
 from tests.net.gate.arena import Logs
@@ -100,4 +102,31 @@ def test_an_epoch_survives_and_trouble_with_its_file_is_no_more_than_said(tmp_pa
         ("warning", "the last epoch cannot be read; the clock decides"),
         ("warning", "the last epoch cannot be read; the clock decides"),
         ("warning", "the epoch is not kept"),
+    ]
+
+
+@pytest.mark.parametrize("settings", [{}, {"key": "key/node.key"}])
+def test_only_the_owner_can_look_into_the_state_folder(settings, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    state = tmp_path / "state"
+
+    async def start():
+        async with make_node(state=state, **settings):
+            pass
+
+    old = os.umask(0)
+    try:
+        asyncio.run(start())
+    finally:
+        os.umask(old)
+    made = [state, *([tmp_path / "key"] if settings else [])]
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in made] == [0o700] * len(made)
+    logs = Logs()
+    monkeypatch.setattr(opening, "log", logs)
+    asyncio.run(start())
+    assert logs.lines == []
+    state.chmod(0o750)
+    asyncio.run(start())
+    assert [line[1] for line in logs.lines] == [
+        "others can look into the state folder; run chmod 700"
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 from pathlib import Path
 
@@ -90,6 +91,8 @@ def open_log(settings: Settings, now: int) -> EventLog:
 
     folder = Path(settings.state)
     _make_folder(folder)
+    if os.name == "posix" and folder.stat().st_mode & 0o077:
+        log.warning("others can look into the state folder; run chmod 700", folder=str(folder))
     checker = SealChecker(settings.cluster)
     return DurableLog(folder / "window.db", now, bytes_to_seal=checker.check, **limits)
 
@@ -117,7 +120,9 @@ def _seal_to_bytes(seal: Seal) -> bytes:
 
 
 def _make_folder(folder: Path) -> None:
+    """Make a folder that only its owner can look into. A folder that exists stays as it is, since
+    it may hold other files too."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from None

@@ -4,9 +4,10 @@ The pages have no authentication, so by default they are served only on this mac
 requests that name this machine in `Host` are answered: a web page elsewhere that makes a browser
 send requests here (DNS rebinding) gets nothing.
 
-Requests must not disturb the node. A request is small and has to arrive in time; few are served
-at once and the next ones wait in the kernel; and connections are accepted one at a time with a
-pause in between, so that a flood of connections costs little more than no flood.
+Requests must not disturb the node, nor each other. A request is small and has to arrive in time.
+Few are served at once: one more ends the oldest, which has had many times what an honest request
+takes. And connections are accepted one at a time with a pause in between, so that a flood of
+connections costs little more than no flood.
 
 A node without these pages does not import this file, nor `prometheus_client`.
 """
@@ -63,8 +64,8 @@ class Admin:
             "/status": (_JSON, lambda: msgspec.json.encode(self._status())),
             "/healthz": (_JSON, self._health),
         }
-        self._slots = asyncio.Semaphore(CONNECTIONS_MAX)
-        self._serving: set[asyncio.Task[None]] = set()
+        self._serving: dict[asyncio.Task[None], None] = {}
+        """The exchanges under way, the oldest first."""
         self._listening: socket.socket | None = None
         self._accepting: asyncio.Task[None] | None = None
         self._local = True
@@ -102,23 +103,22 @@ class Admin:
     async def _accept(self, listening: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            await self._slots.acquire()
             try:
                 connection, _ = await loop.sock_accept(listening)
             except OSError as error:  # no file descriptor left, or the caller has gone
-                self._slots.release()
                 log.warning("admin page cannot accept", reason=str(error))
                 await asyncio.sleep(1)
                 continue
+            if len(self._serving) >= CONNECTIONS_MAX:
+                next(iter(self._serving)).cancel()
             task = loop.create_task(self._serve(connection))
-            self._serving.add(task)
+            self._serving[task] = None
             task.add_done_callback(partial(self._served, connection))
             await asyncio.sleep(ACCEPT_PAUSE_S)
 
     def _served(self, connection: socket.socket, task: asyncio.Task[None]) -> None:
         connection.close()
-        self._serving.discard(task)
-        self._slots.release()
+        del self._serving[task]
 
     async def _serve(self, connection: socket.socket) -> None:
         try:
