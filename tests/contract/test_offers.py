@@ -145,12 +145,13 @@ def test_without_publishers_none_is_known() -> None:
 
 
 def test_the_configuration_names_publishers() -> None:
-    first, second = (Identity.generate().node for _ in range(2))
+    first, second = (Identity.generate() for _ in range(2))
 
     async def look() -> list[NodeId | None]:
-        listed = {"news": [f"{first:016x}", f"{second:016x}"], "a/#": [f"{second:016x}"]}
+        keys = [identity.public_key.hex() for identity in (first, second)]
+        listed = {"news": keys, "a/#": keys[1:]}
         async with make_node(publishers=listed) as node:
             of = node.host.overlay.context.publisher_of
             return [of("news"), of("a/b/c"), of("other")]
 
-    assert asyncio.run(look()) == [first, second, None]
+    assert asyncio.run(look()) == [first.node, second.node, None]

@@ -271,7 +271,7 @@ def test_misuse_is_told():
         ({"window_s": 1000, "replay_s": 900}, "lower window_s"),
         ({"payload_bytes_max": 8 << 20}, "raise frame_bytes_max"),
         ({"publishers": {"a/#/b": []}}, "a/#/b"),
-        ({"publishers": {"a": ["xyz"]}}, "keys show"),
+        ({"publishers": {"a": ["1f00c0ffee15600d"]}}, "an id is too short"),
     ],
 )
 def test_wrong_settings_say_what_is_wrong(settings, message):
@@ -307,7 +307,7 @@ def test_a_config_file_sets_what_arguments_do_not(tmp_path):
 def test_only_allowed_publishers_are_heard():
     async def scenario():
         async with make_node() as first:
-            rules = {"closed/#": [first.id], "closed/open": ["0"]}
+            rules = {"closed/#": [first.public_key], "closed/open": ["00" * 32]}
             async with make_node(join=[first.address], publishers=rules) as second:
                 await first.subscribe("free")
                 readers = [await second.subscribe(t) for t in ("closed/x", "closed/open", "free")]

@@ -299,6 +299,11 @@ class NetworkNode:
         return self._id
 
     @property
+    def public_key(self) -> str:
+        """Return the node's public key: 64 hexadecimal digits, as in the list of publishers."""
+        return self._identity.public_key.hex()
+
+    @property
     def address(self) -> str:
         """Return the address at which other nodes reach this one."""
         return self._running().card.address
@@ -333,8 +338,8 @@ class NetworkNode:
     def _check_publication(self, host: Host, topic: Topic) -> None:
         """Check that this node may publish on a topic, and count the topic among its own."""
         self._check_interest(host, topic)
-        publishers = host.gate.rules.publishers
-        if publisher_in(topic) is not None and not publishers.may_publish(host.me, topic):
+        may_publish, key = host.gate.rules.publishers.may_publish, self._identity.public_key
+        if publisher_in(topic) is not None and not may_publish(host.me, key, topic):
             raise UsageError(
                 f"node {self.id} may not publish on '{topic}': publish at the node that the name "
                 "carries, or list this node under publishers"

@@ -64,7 +64,7 @@ class Settings(Params, frozen=True):
         dict[str, list[str]],
         Meta(
             description="which nodes may publish: topic, or topic/# for all topics below it -> "
-            "node ids; overlays take the first one as the topic's publisher"
+            "public keys; overlays take the first one as the topic's publisher"
         ),
     ] = {}
     replay_s: Annotated[

@@ -435,7 +435,9 @@ def test_strangers_cannot_make_it_remember_more_than_so_many_streams():
 
 
 def sealed(time_ms, publisher):
-    return BatchSeal(b"%d" % time_ms, publisher, time_ms, b"")
+    seal = BatchSeal(b"%d" % time_ms, bytes(32), time_ms, b"")
+    seal.publisher = publisher
+    return seal
 
 
 def test_the_streams_of_one_publisher_do_not_push_out_those_of_others():

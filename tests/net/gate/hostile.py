@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Codec, Event, Message
 from orbweaver.core.topics import TopicTable
 from orbweaver.net.keys.identity import Identity
@@ -238,7 +237,7 @@ def make_seal(
 
 
 def name_seal(event: Event, body: bytes) -> Event:
-    msgspec.structs.force_setattr(event, "seal", BatchSeal(body, NodeId(0), 0, b""))
+    msgspec.structs.force_setattr(event, "seal", BatchSeal(body, bytes(32), 0, b""))
     return event
 
 

@@ -290,7 +290,7 @@ def test_thousands_of_genuine_seals() -> None:
 def test_somebody_who_may_not_publish(overlay: str) -> None:
     async def scenario() -> None:
         allowed = Identity.generate()
-        settings = {"publishers": {"secret/#": [f"{allowed.node:016x}"]}}
+        settings = {"publishers": {"secret/#": [allowed.public_key.hex()]}}
         async with arena(overlay, **settings) as ring:
             reader = await ring.victim.subscribe("secret/plans")
             attacker, member = await ring.member(), await ring.member(identity=allowed)

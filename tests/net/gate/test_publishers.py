@@ -4,14 +4,28 @@ import pytest
 
 from orbweaver.core.errors import UsageError
 from orbweaver.net.gate.publishers import Publishers
+from orbweaver.net.keys.identity import Identity
 
-A, B, C = 0xA, 0xB, 0xC
+NODES = A, B, C = [Identity(bytes([n]) * 32) for n in range(3)]
+KEYS = {name: node.public_key.hex() for name, node in zip("abc", NODES, strict=True)}
+FEED = f"feed@{A.node:016x}"
+
+
+def listing(listed):
+    """The list with the keys of the nodes in place of their names."""
+    return Publishers({pattern: [KEYS[name] for name in names] for pattern, names in listed})
+
+
+def allowed_on(publishers, topic):
+    return [n for n in NODES if publishers.may_publish(n.node, n.public_key, topic)]
+
+
 LISTED = {
-    "#": ["a"],
-    "news/#": ["b"],
-    "news/sport/#": ["c"],
-    "news/sport/live": ["a", "c"],
-    "closed": [],
+    "#": "a",
+    "news/#": "b",
+    "news/sport/#": "c",
+    "news/sport/live": "ac",
+    "closed": "",
 }
 
 
@@ -32,32 +46,39 @@ LISTED = {
     ],
 )
 def test_the_longest_entry_counts_whatever_the_order_of_the_list(order, topic, allowed):
-    publishers = Publishers({pattern: LISTED[pattern] for pattern in order})
-    assert [node for node in (A, B, C) if publishers.may_publish(node, topic)] == allowed
-    assert publishers.first_of(topic) == (allowed[0] if allowed else None)
+    publishers = listing((pattern, LISTED[pattern]) for pattern in order)
+    assert allowed_on(publishers, topic) == allowed
+    assert publishers.first_of(topic) == (allowed[0].node if allowed else None)
 
 
 def test_without_an_entry_every_node_may_publish():
-    for listed in ({}, {"news/#": ["a"]}):
-        publishers = Publishers(listed)
-        assert publishers.may_publish(B, "other")
+    for listed in ([], [("news/#", "a")]):
+        publishers = listing(listed)
+        assert allowed_on(publishers, "other") == NODES
         assert publishers.first_of("other") is None
 
 
 @pytest.mark.parametrize(
     ("listed", "allowed"),
     [
-        ({}, [A]),
-        ({"feed@000000000000000a": ["b"]}, [A, B]),
-        ({"#": ["a", "b"]}, [A]),
-        ({"#": ["b"]}, []),
+        ([], [A]),
+        ([(FEED, "b")], [A, B]),
+        ([("#", "ab")], [A]),
+        ([("#", "b")], []),
     ],
 )
 def test_a_feed_whose_name_carries_its_publisher(listed, allowed):
-    publishers = Publishers(listed)
-    topic = "feed@000000000000000a"
-    assert [node for node in (A, B, C) if publishers.may_publish(node, topic)] == allowed
-    assert publishers.first_of(topic) == (allowed[0] if allowed else None)
+    publishers = listing(listed)
+    assert allowed_on(publishers, FEED) == allowed
+    assert publishers.first_of(FEED) == (allowed[0].node if allowed else None)
+
+
+@pytest.mark.parametrize("listed", [[("news", "a")], [("#", "a")], [(FEED, "a")]])
+def test_the_key_counts_and_not_the_id_alone(listed):
+    publishers, topic = listing(listed), listed[0][0].replace("#", FEED)
+    assert publishers.may_publish(A.node, A.public_key, topic)
+    assert not publishers.may_publish(A.node, B.public_key, topic)
+    assert publishers.may_publish(A.node, None, topic), "where nothing is signed, ids are believed"
 
 
 @pytest.mark.parametrize(
@@ -68,6 +89,7 @@ def test_a_feed_whose_name_carries_its_publisher(listed, allowed):
         ({"#/#": []}, "end in '/#'"),
         ({"a//b": []}, "empty level"),
         ({"a": ["xyz"]}, "keys show"),
+        ({"a": [f"{A.node:016x}"]}, "an id is too short"),
     ],
 )
 def test_a_list_that_cannot_be_meant(listed, problem):

@@ -164,8 +164,9 @@ def legal_topic(rules: Rules, sender: Sender, message: Carrier, now_ms: int) -> 
 
 
 def allowed_publisher(rules: Rules, sender: Sender, message: Carrier, now_ms: int) -> Ruling | None:
-    event = message.event
-    if rules.publishers.may_publish(event.publisher, event.topic):
+    event, seal = message.event, message.event.seal
+    key = seal.key if rules.sign and isinstance(seal, BatchSeal) else None
+    if rules.publishers.may_publish(event.publisher, key, event.topic):
         return None
     # The sender may have a different list for now.
     return Ruling("drop", "its publisher may not publish on its topic", "not_allowed")

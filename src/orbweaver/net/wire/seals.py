@@ -21,7 +21,6 @@ from hashlib import blake2b
 import msgspec
 
 from orbweaver.core.errors import ProtocolError
-from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import RUN_EVENTS_MAX, Event, Seal
 from orbweaver.net.keys.identity import Identity, node_of, verify
 
@@ -60,11 +59,13 @@ _body_decoder = msgspec.msgpack.Decoder(SealBody)
 class BatchSeal(Seal):
     """A signature of one publisher under the events of one tick."""
 
-    __slots__ = ("data", "hashes", "publisher", "time_ms")
+    __slots__ = ("data", "hashes", "key", "publisher", "time_ms")
 
-    def __init__(self, data: bytes, publisher: NodeId, time_ms: int, hashes: bytes) -> None:
+    def __init__(self, data: bytes, key: bytes, time_ms: int, hashes: bytes) -> None:
         super().__init__(_name(data))
-        self.publisher = publisher
+        self.key = key
+        """The publisher's public key."""
+        self.publisher = node_of(key)
         self.hashes = {hashes[i : i + HASH] for i in range(0, len(hashes), HASH)}
         self.time_ms = time_ms
         self.data = data
@@ -84,7 +85,7 @@ def seal_events(
     joined = b"".join(hashes)
     signature = identity.sign(_signed_part(cluster, time_ms, joined))
     data = _encode(SealBody(identity.public_key, time_ms, joined, signature))
-    return BatchSeal(data, identity.node, time_ms, joined)
+    return BatchSeal(data, identity.public_key, time_ms, joined)
 
 
 class SealChecker:
@@ -124,7 +125,7 @@ def _read(cluster: str, data: bytes) -> BatchSeal:
         raise ProtocolError(
             f"a seal was not signed by its publisher, or not in cluster {cluster!r}"
         )
-    return BatchSeal(data, node_of(body.key), body.time_ms, body.hashes)
+    return BatchSeal(data, body.key, body.time_ms, body.hashes)
 
 
 def _signed_part(cluster: str, time_ms: int, hashes: bytes) -> bytes:
