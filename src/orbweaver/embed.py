@@ -27,6 +27,7 @@ class NodeSettings(TypedDict, total=False):
     tls: str | Path
     sign: bool
     publishers: Mapping[str, Sequence[str]]
+    publishers_certified: bool
     replay_s: float
     udp: bool
     admin: str

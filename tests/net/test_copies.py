@@ -33,7 +33,7 @@ def test_refused_by_the_gate(tmp_path: Path) -> None:
 
     async def play(settings: dict[str, object]) -> None:
         async with make_node(**settings) as first:
-            rules = {"closed": ["0"]}
+            rules: dict[str, list[str]] = {"closed": []}
             async with make_node(join=[first.address], publishers=rules, **settings) as second:
                 ids.extend((first.host.me, second.host.me))
                 for topic in ("free", "closed"):

@@ -18,7 +18,16 @@ TIMEOUT_S = 3.0
 PAGE_BYTES_MAX = 64 * 1024 * 1024
 """Most bytes that are read of an admin page."""
 
-TROUBLE = ("dropped_", "bad_", "forged", "missed", "replayed", "not_allowed", "flooded")
+TROUBLE = (
+    "dropped_",
+    "bad_",
+    "forged",
+    "missed",
+    "replayed",
+    "not_allowed",
+    "uncertified",
+    "flooded",
+)
 """Beginnings of the names of counters that should stay at zero."""
 
 

@@ -62,6 +62,9 @@ class Counters:
     forged: int = _counter("events that their publisher did not sign")
     replayed: int = _counter("events signed too long ago")
     not_allowed: int = _counter("events whose publisher may not publish on the topic")
+    uncertified: int = _counter(
+        "events whose publisher has no valid certificate of the cluster's authority"
+    )
     flooded: int = _counter("connections paused for sending faster than allowed")
 
     def count(self, name: str) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId, Topic
@@ -43,6 +43,9 @@ from orbweaver.net.wire.datagrams import Datagrams, Letter
 from orbweaver.net.wire.frames import Cards, CatchingUp, ControlMessage, Declined, Seals
 from orbweaver.net.wire.seals import BatchSeal
 from orbweaver.records.live import LiveRecorder
+
+if TYPE_CHECKING:
+    from orbweaver.net.keys.members import Members
 
 TIMER_AGAIN_MS = 1000
 """Milliseconds after which a timer that failed is tried again."""
@@ -80,6 +83,7 @@ class Host:
         *,
         recorder: LiveRecorder | None = None,
         tls: tuple[ssl.SSLContext, ssl.SSLContext] | None = None,
+        members: Members | None = None,
         tempo: float = 1.0,
         not_before_ms: int = 0,
         kept: Path | None = None,
@@ -87,10 +91,10 @@ class Host:
         """Make the host of an overlay object.
 
         `delivered` is called with what the overlay delivers, an event or a run, and with the peer
-        that brought it. `tls` holds the contexts for calls that come in
-        and for calls that go out. `tempo` is how many times faster than real time the overlay's
-        time passes. The overlay's time begins at `not_before_ms` if the clock is behind it.
-        `kept` is the file for what the overlay keeps over a restart.
+        that brought it. `tls` holds the contexts for calls that come in and for calls that go out;
+        `members` knows who belongs to a cluster with an authority. `tempo` is how many times faster
+        than real time the overlay's time passes. The overlay's time begins at `not_before_ms` if
+        the clock is behind it. `kept` is the file for what the overlay keeps over a restart.
         """
         self.settings = settings
         self.identity = identity
@@ -121,7 +125,10 @@ class Host:
         self.on_declined: Callable[[Connection, Declined], None] = lambda *_: None
         self.declines: dict[NodeId, str] = {}
         """Peer -> the last reason why it did not accept events."""
-        self.gate = Gate(settings, self.codec, self.topics, self.counters, self.receive)
+        self.members = members
+        self.certificate = b"" if members is None else members.own_certificate
+        """The certificate of this node, for the seals of its events."""
+        self.gate = Gate(settings, self.codec, self.topics, self.counters, self.receive, members)
         self.gate.on_refused = self._note_refused
         self.book = AddressBook(settings.peers_max, self.links)
         self.peers = Peers(
@@ -132,6 +139,7 @@ class Host:
             self._ready,
             self._lose,
             self._note_unsent,
+            members,
         )
         self.letters = Letters(
             self.me, self.book, self.peers.doubts, self.card_of, self.now, self.counters, recorder

@@ -40,6 +40,7 @@ from orbweaver.net.opening import (
     kept_path,
     open_identity,
     open_log,
+    open_members,
     open_params,
     open_records,
     open_tls,
@@ -140,8 +141,8 @@ class NetworkNode:
         recorder = self._recorder or open_records(self.settings, self._identity.node, self._params)
         host = self._host = Host(
             self._overlay, self._params, self.settings, self._identity, self._on_event,
-            tls=tls, tempo=self._tempo, not_before_ms=read_epoch(epochs) + 1,
-            kept=kept_path(self.settings),
+            tls=tls, members=open_members(self.settings), tempo=self._tempo,
+            not_before_ms=read_epoch(epochs) + 1, kept=kept_path(self.settings),
             recorder=recorder,
         )  # fmt: skip
         self._started_at = time.monotonic()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
@@ -17,6 +18,9 @@ from orbweaver.net.logger import Logger
 from orbweaver.net.settings import Settings
 from orbweaver.net.wire.seals import BatchSeal, SealChecker
 from orbweaver.records.live import LiveRecorder
+
+if TYPE_CHECKING:
+    from orbweaver.net.keys.members import Members
 
 CLOCK_MS = 60_000
 """How many milliseconds the clock by which windows are kept may drift from the time of day."""
@@ -71,6 +75,15 @@ def open_tls(settings: Settings) -> tuple[ssl.SSLContext, ssl.SSLContext] | None
 
     folder = Path(settings.tls)
     return server_context(folder), client_context(folder)
+
+
+def open_members(settings: Settings) -> Members | None:
+    """Return what is known of the members of a cluster with an authority, or None without one."""
+    if not settings.tls:
+        return None
+    from orbweaver.net.keys.members import Members
+
+    return Members(Path(settings.tls))
 
 
 def open_log(settings: Settings, now: int) -> EventLog:

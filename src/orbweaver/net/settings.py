@@ -53,7 +53,8 @@ class Settings(Params, frozen=True):
     tls: Annotated[
         str,
         Meta(
-            description="folder with node.key, node.pem and ca.pem (see `orbweaver keys`). "
+            description="folder with node.key, node.pem, ca.pem and perhaps a list of revoked keys "
+            "(see `orbweaver keys`). "
             "Empty: plain, for one machine or a network that is trusted"
         ),
     ] = ""
@@ -67,6 +68,13 @@ class Settings(Params, frozen=True):
             "public keys; overlays take the first one as the topic's publisher"
         ),
     ] = {}
+    publishers_certified: Annotated[
+        bool,
+        Meta(
+            description="with tls, accept only events of publishers that the authority has "
+            "certified. False: an open cluster, in which members pass on events of others"
+        ),
+    ] = True
     replay_s: Annotated[
         float,
         Meta(

@@ -59,6 +59,8 @@ class Upkeep:
                 self._do(self._catch_up.go_on)
                 if now - second >= 1.0:
                     second = now
+                    if host.members is not None:
+                        self._do(host.members.refresh)
                     self._do(host.peers.look_after)
                     self._do(host.note)
                     self._do(self._log.expire, host.now())

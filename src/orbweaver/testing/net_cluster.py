@@ -33,7 +33,8 @@ CONTACTS = 3
 """How many nodes a new node is told of."""
 NEVER = (
     "bad_frames", "bad_handshakes", "bad_messages", "bad_cards", "bad_seals", "forged",
-    "replayed", "not_allowed", "flooded", "dropped_control", "dropped_data", "missed",
+    "replayed", "not_allowed", "uncertified", "flooded", "dropped_control", "dropped_data",
+    "missed",
 )  # fmt: skip
 """Counters that stay at zero among honest nodes with little to do."""
 

@@ -26,6 +26,8 @@ SMALL = {
     "upkeep_per_s": 200.0,
 }  # fmt: skip
 """Limits that are soon reached."""
+PATIENT = {"dead_s": 60.0, "idle_s": 60.0}
+"""For attackers that are silent for a while on a slow machine."""
 MB = 1 << 20
 
 

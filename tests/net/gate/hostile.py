@@ -57,6 +57,8 @@ class Attacker:
         self.source = source or f"127.0.0.{next(_SOURCES)}"
         self.identity = identity or Identity.generate()
         self.me = self.identity.node
+        self.certificate = b""
+        """What its seals show, where the cluster has an authority."""
         self.card = card or make_card(self.identity, "127.0.0.1", 9, False, 1)
         self.overlay = overlay
         self.table = TopicTable()
@@ -196,7 +198,7 @@ class Attacker:
 
     def seal(self, *events: Event, time_ms: int | None = None) -> None:
         """Sign events, tell the node, and name the seal in them."""
-        body = make_seal(self.identity, events, time_ms)
+        body = make_seal(self.identity, events, time_ms, certificate=self.certificate)
         self.control(Seals((body,)))
         for event in events:
             name_seal(event, body)
@@ -229,11 +231,14 @@ def make_seal(
     time_ms: int | None = None,
     junk: int = 0,
     cluster: str = "orbweaver",
+    certificate: bytes = b"",
 ) -> bytes:
     when = round(time.time() * 1000) if time_ms is None else time_ms
     hashes = b"".join(event_hashes(event)[0] for event in events) + os.urandom(16 * junk)
     signature = identity.sign(_signed_part(cluster, when, hashes))
-    return msgspec.msgpack.encode(SealBody(identity.public_key, when, hashes, signature))
+    return msgspec.msgpack.encode(
+        SealBody(identity.public_key, when, hashes, signature, certificate)
+    )
 
 
 def name_seal(event: Event, body: bytes) -> Event:

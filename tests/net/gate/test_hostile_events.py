@@ -258,7 +258,7 @@ def test_false_runs(how: str) -> None:
                 more = tuple(event.payload for event in events[1:])
                 attacker.send(PushRun(events[0], 1, 0, more))
             await attacker.is_cut_off()
-            assert ring.counters.forged + ring.counters.bad_frames == STRIKES_MAX + 1
+            assert ring.counters.forged + ring.counters.bad_frames == CUT_OFF + 1
             assert ring.delivered() == []
             await ring.check()
 

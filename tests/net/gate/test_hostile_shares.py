@@ -18,7 +18,7 @@ from orbweaver.net.wire import connection as connections
 from orbweaver.net.wire.connection import CONTROL_BYTES_MAX, Connection
 from orbweaver.net.wire.frames import Ask, Hello, Ping, Pong, Position, WantedTopic, control_frame
 from orbweaver.overlays.spidercast.messages import Heartbeat
-from tests.net.gate.arena import Arena, arena
+from tests.net.gate.arena import PATIENT, Arena, arena
 from tests.net.gate.hostile import Attacker
 from tests.net.live import until
 
@@ -59,7 +59,7 @@ def test_a_huge_question_is_not_even_decoded(monkeypatch: pytest.MonkeyPatch) ->
         return read(body)
 
     async def scenario() -> None:
-        async with arena() as ring:
+        async with arena(**PATIENT) as ring:
             attacker = await ring.member()
             monkeypatch.setattr(connections, "read_control", note)
             data = control_frame(large_ask(3_900_000))
@@ -74,7 +74,7 @@ def test_a_huge_question_is_not_even_decoded(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_question_is_charged_by_its_size() -> None:
     async def scenario() -> None:
-        async with arena() as ring:
+        async with arena(**PATIENT) as ring:
             small, large = await ring.member(), await ring.member()
             for attacker, size in ((small, 100), (large, 900_000)):
                 for _ in range(4):
@@ -90,7 +90,7 @@ def test_a_question_is_charged_by_its_size() -> None:
 
 def test_a_new_connection_brings_no_new_allowance() -> None:
     async def scenario() -> None:
-        async with arena() as ring:
+        async with arena(**PATIENT) as ring:
             identity = Identity.generate()
             for _ in range(2):
                 attacker = await ring.member(identity=identity)
@@ -109,7 +109,7 @@ def test_a_peer_that_goes_on_sending_too_much_is_cut_off_and_refused() -> None:
     """Each of its messages is sound."""
 
     async def scenario() -> None:
-        async with arena(upkeep_per_s=30.0, tempo=2.0) as ring:
+        async with arena(upkeep_per_s=30.0, tempo=2.0, **PATIENT) as ring:
             attacker = await ring.member()
             attacker.send(*[Heartbeat((), None)] * 1000)
             await attacker.is_cut_off()
@@ -128,7 +128,7 @@ def test_a_peer_that_goes_on_sending_too_much_is_cut_off_and_refused() -> None:
 
 def test_an_address_that_sends_bad_peers_is_refused() -> None:
     async def scenario() -> None:
-        async with arena() as ring:
+        async with arena(**PATIENT) as ring:
             for _ in range(1 + ADDRESS_REFUSED // (CUT_OFF + 1)):
                 attacker = await ring.attacker(source=SOMEWHERE).shake_hands()
                 for _ in range(CUT_OFF + 1):
@@ -181,7 +181,7 @@ def test_many_ids_at_one_address_do_not_keep_others_waiting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def scenario() -> None:
-        async with arena() as ring:
+        async with arena(**PATIENT) as ring:
             clock = Slow(ring, monkeypatch)
             crowd = [await ring.attacker(source=SOMEWHERE).shake_hands() for _ in range(5)]
             honest = await ring.attacker(source=ELSEWHERE).shake_hands()
@@ -207,7 +207,7 @@ def test_only_the_heaviest_has_to_wait_when_queues_are_crowded(
     """One peer that sends nine thousand events must not slow down another that sends few."""
 
     async def scenario() -> None:
-        async with arena() as ring:
+        async with arena(**PATIENT) as ring:
             Slow(ring, monkeypatch)
             heavy = await ring.attacker(source=SOMEWHERE).shake_hands()
             light = await ring.attacker(source=ELSEWHERE).shake_hands()

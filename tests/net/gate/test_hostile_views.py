@@ -15,7 +15,7 @@ from orbweaver.gossip.messages import News, Shuffle
 from orbweaver.net.keys.identity import Identity
 from orbweaver.net.peers.cards import make_card
 from orbweaver.net.wire.frames import Cards, Ping, Pong
-from tests.net.gate.arena import Arena, arena
+from tests.net.gate.arena import PATIENT, Arena, arena
 from tests.net.gate.hostile import Attacker
 from tests.net.live import until
 
@@ -44,7 +44,7 @@ async def say(attacker: Attacker, *entries: Descriptor) -> None:
 @pytest.mark.parametrize("overlay", ["spidercast", "vitis"])
 def test_lies_about_nodes_do_not_empty_a_view(overlay: str) -> None:
     async def scenario() -> None:
-        async with arena(overlay) as ring:
+        async with arena(overlay, **PATIENT) as ring:
             friend = ring.friend.host.me
             # A view may drop a node for a moment: the lie must not be what is believed then.
             await until(lambda: known_interest(ring, friend) is not None)
@@ -62,7 +62,7 @@ def test_lies_about_nodes_do_not_empty_a_view(overlay: str) -> None:
 @pytest.mark.parametrize("overlay", ["spidercast", "vitis"])
 def test_a_stranger_far_in_the_future_is_not_taken_from_others(overlay: str) -> None:
     async def scenario() -> None:
-        async with arena(overlay) as ring:
+        async with arena(overlay, **PATIENT) as ring:
             attacker = await ring.member()
             interest = attacker.table.interest(["news"])
             await say(attacker, Descriptor(NodeId(4711), interest, 2**62))
@@ -75,7 +75,7 @@ def test_a_stranger_far_in_the_future_is_not_taken_from_others(overlay: str) -> 
 
 def test_a_node_whose_clock_was_fast_is_found_at_its_new_address() -> None:
     async def scenario() -> None:
-        async with arena() as ring:
+        async with arena(**PATIENT) as ring:
             identity, book = Identity.generate(), ring.victim.host.book
             now_ms = round(1000 * time.time())
             fast = make_card(identity, "127.0.0.1", 9, False, now_ms + 10**10)

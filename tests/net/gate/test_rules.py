@@ -30,6 +30,7 @@ from orbweaver.net.gate.rules import (
     rules_of,
 )
 from orbweaver.net.keys.identity import Identity
+from orbweaver.net.keys.members import Membership
 from orbweaver.net.peers import outqueue
 from orbweaver.net.settings import make_settings
 from orbweaver.net.wire.seals import event_hashes, seal_events
@@ -38,13 +39,19 @@ NOW = 1_800_000_000_000
 """The time of day, in milliseconds."""
 ME, OTHER = Identity(bytes(32)), Identity(bytes([1]) * 32)
 PEER = Sender(ME.node)
-RULES = Rules(True, 1000, 60_000, Publishers({"closed/#": [OTHER.public_key.hex()]}))
+RULES = Rules(True, 1000, 60_000, Publishers({"closed/#": [OTHER.public_key.hex()]}), True)
 
 
-def sealed(time_ms: int = NOW, identity: Identity = ME, **fields: Any) -> Event:
+def sealed(
+    time_ms: int = NOW,
+    identity: Identity = ME,
+    membership: Membership = "member",
+    **fields: Any,
+) -> Event:
     named = {"topic": "news", "publisher": identity.node, "epoch": 7, "seq": 0, "payload": b"x"}
     event = Event(**named | fields)
     seal = seal_events(identity, "test", event_hashes(event), time_ms)
+    seal.membership = membership
     return msgspec.structs.replace(event, seal=seal)
 
 
@@ -56,6 +63,7 @@ def run(*payloads: bytes, signed: int = 256) -> PushRun:
     """A run of which the first `signed` events are signed."""
     first, more = Event("news", ME.node, 7, 0, payloads[0]), payloads[1:]
     seal = seal_events(ME, "test", event_hashes(first, more)[:signed], NOW)
+    seal.membership = "member"
     return PushRun(msgspec.structs.replace(first, seal=seal), 1, 0, more)
 
 
@@ -86,6 +94,8 @@ BROKEN: list[tuple[str, Sender, Message, str, str]] = [
     ("signing_time", PEER, push(sealed(NOW + 60_001)), "drop", "replayed"),
     ("signing_time", PEER, push(sealed(NOW - 120_001)), "blame", "replayed"),
     ("signing_time", PEER, push(sealed(NOW + 120_001)), "blame", "replayed"),
+    ("certified_publisher", PEER, push(sealed(membership="stranger")), "blame", "uncertified"),
+    ("certified_publisher", PEER, push(sealed(membership="former")), "drop", "uncertified"),
     ("legal_topic", PEER, push(sealed(topic="a//b")), "blame", "bad_messages"),
     ("legal_topic", PEER, push(sealed(topic="")), "blame", "bad_messages"),
     ("allowed_publisher", PEER, push(sealed(topic="closed/a")), "drop", "not_allowed"),
@@ -136,7 +146,7 @@ def test_a_seal_covers_every_part_of_its_event(change):
 
 def test_without_signatures_neither_seals_nor_their_times_count():
     unsigned = RULES._replace(sign=False)
-    for event in (Event("news", ME.node, 7, 0, b"x"), sealed(0)):
+    for event in (Event("news", ME.node, 7, 0, b"x"), sealed(0), sealed(membership="stranger")):
         assert judge(unsigned, PEER, push(event), NOW) is ACCEPT
 
 
@@ -151,6 +161,9 @@ def test_the_rules_are_those_of_the_settings():
     assert not rules.publishers.may_publish(ME.node, ME.public_key, "a")
     assert rules.publishers.may_publish(OTHER.node, OTHER.public_key, "a")
     assert not rules_of(make_settings({"sign": False})).sign
+    assert not rules.certified
+    assert rules_of(make_settings({"tls": "node-1"})).certified
+    assert not rules_of(make_settings({"tls": "node-1", "publishers_certified": False})).certified
 
 
 def test_a_key_that_has_the_id_of_a_listed_one_may_not_publish():

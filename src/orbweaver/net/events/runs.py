@@ -83,7 +83,9 @@ class OpenRuns:
                 )
             ]
             time_ms = round(time.time() * 1000)
-            host.seal = seal_events(host.identity, host.settings.cluster, hashes, time_ms)
+            host.seal = seal_events(
+                host.identity, host.settings.cluster, hashes, time_ms, host.certificate
+            )
         for topic, run in runs.items():
             self._next[topic] = run.seq + len(run.payloads)
             carriers = host.overlay.publish_run(topic, run.payloads)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from time import thread_time
+from typing import TYPE_CHECKING
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId
@@ -41,6 +42,9 @@ DECLINED_MAX = 256
 SAID_MAX = 1024
 """How many pairs of a peer and a reason are remembered, so that each is logged once."""
 
+if TYPE_CHECKING:
+    from orbweaver.net.keys.members import Members
+
 log = Logger()
 
 
@@ -54,8 +58,11 @@ class Gate:
         topics: TopicTable,
         counters: Counters,
         inside: Callable[[NodeId, Sequence[Message]], None],
+        members: Members | None = None,
     ) -> None:
-        """`inside` is called with sound messages: one message, or several that carry events."""
+        """`inside` is called with sound messages: one message, or several that carry events.
+        `members` knows who belongs to a cluster with an authority."""
+        self._members = members
         self.rules = rules_of(settings)
         self._settings = settings
         self._codec = codec
@@ -152,6 +159,8 @@ class Gate:
                 if not connection.alive:
                     return
                 continue
+            if self._members is not None:
+                seal.membership = self._members.membership(seal.key, seal.certificate, _time_ms())
             kept.pop(seal.name, None)
             kept[seal.name] = seal
             if len(kept) > KEPT_SEALS_MAX:

@@ -45,6 +45,8 @@ class Rules(NamedTuple):
     replay_ms: int
     """Largest difference between an event's signing time and the clock, in milliseconds."""
     publishers: Publishers
+    certified: bool = False
+    """Whether only nodes may publish that the cluster's authority has certified."""
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -53,6 +55,7 @@ def rules_of(settings: Settings) -> Rules:
         settings.payload_bytes_max,
         round(1000 * settings.replay_s),
         Publishers(settings.publishers),
+        bool(settings.tls) and settings.publishers_certified,
     )
 
 
@@ -158,6 +161,20 @@ def signing_time(rules: Rules, sender: Sender, message: Carrier, now_ms: int) ->
     return Ruling(outcome, "an event from another time", "replayed")
 
 
+def certified_publisher(
+    rules: Rules, sender: Sender, message: Carrier, now_ms: int
+) -> Ruling | None:
+    seal = message.event.seal
+    if not (rules.sign and rules.certified) or not isinstance(seal, BatchSeal):
+        return None
+    if seal.membership == "member":
+        return None
+    if seal.membership == "stranger":
+        return Ruling("blame", "its publisher has no certificate of the authority", "uncertified")
+    # The sender may not know yet that the key was revoked, or have another clock.
+    return Ruling("drop", "its publisher's certificate has ended or was revoked", "uncertified")
+
+
 def legal_topic(rules: Rules, sender: Sender, message: Carrier, now_ms: int) -> Ruling | None:
     fault = _fault_of_topic(message.event.topic)
     return Ruling("blame", fault, "bad_messages") if fault else None
@@ -183,6 +200,7 @@ EVENT_RULES: tuple[Rule, ...] = (
     payload_size,
     signature,
     signing_time,
+    certified_publisher,
     legal_topic,
     allowed_publisher,
 )

@@ -6,8 +6,8 @@ let any node in, so it belongs on a machine that is no node; nodes need only `ca
 To renew a node's certificate before it ends, issue it again: the node keeps its key, and so its
 id. To replace the authority, make a new one, and put the certificates of both into the `ca.pem`
 of every node, one after the other. When all nodes run with both, issue their certificates by the
-new authority, and take the old one out. There is no list of revoked certificates: to lock a node
-out, replace the authority, or issue certificates for few days.
+new authority, and take the old one out. To lock a node out, list its key in the file `revoked` of
+all others (`net.keys.members`).
 """
 
 from __future__ import annotations

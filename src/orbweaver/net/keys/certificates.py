@@ -6,6 +6,8 @@ A node has a folder with three files, which `orbweaver keys issue` makes:
     node.pem   its certificate: the public half, signed by the cluster's authority
     ca.pem     the certificate of the authority, or of two while one replaces the other
 
+and perhaps a fourth, `revoked`, with the keys that are no longer members (`net.keys.members`).
+
 Both ends show a certificate, and TLS 1.3 proves that each has the key in it. So when the
 handshake is done, `node_of(peer_public_key(...))` is the peer's id, and no further proof is
 needed. A host still has to compare it with the id that it meant to reach.

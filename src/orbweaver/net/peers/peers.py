@@ -16,6 +16,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterable, Iterator
 from random import Random
+from typing import TYPE_CHECKING
 
 from orbweaver.core.ids import NodeId
 from orbweaver.net.gate.standing import Standings
@@ -44,8 +45,13 @@ SHORT_S = 2.0
 """Age of a connection, in seconds, below which its end counts as a failed call."""
 SHORT_MAX = 6
 """How many connections in a row may end within `SHORT_S` before the peer is given up."""
+REVOKED = "the key of your certificate was revoked"
+"""The reason for refusing a peer that is no longer a member."""
 MYSELF = "that is myself"
 """The reason for refusing a connection from this node itself."""
+
+if TYPE_CHECKING:
+    from orbweaver.net.keys.members import Members
 
 log = Logger()
 
@@ -79,6 +85,7 @@ class Peers:
         ready: Callable[[PeerState], None],
         lost: Callable[[NodeId], None],
         unsent: Callable[[NodeId, Iterable[Parcel]], None],
+        members: Members | None = None,
     ) -> None:
         """`ready` is called with a peer that can be written to, `lost` with a node that is given
         up, and `unsent` before with the events, and messages about events, that waited for it."""
@@ -89,6 +96,7 @@ class Peers:
         self._ready = ready
         self._lost = lost
         self._unsent = unsent
+        self._members = members
         self._peers: dict[NodeId, PeerState] = {}
         self._all: dict[Connection, None] = {}
         """Every connection, also one whose peer is not known yet."""
@@ -219,9 +227,14 @@ class Peers:
         not proven."""
         if card.node == self._owner.identity.node:
             return MYSELF
+        if self._is_revoked(card):
+            return REVOKED
         if self._standings.refuses(card.node, address, self._loop.time()):
             return "come back later"
         return ""
+
+    def _is_revoked(self, card: Card) -> bool:
+        return self._members is not None and self._members.is_revoked(card.key)
 
     def opened(self, connection: Connection) -> None:
         assert connection.peer is not None
@@ -345,8 +358,8 @@ class Peers:
     # -- upkeep
 
     def look_after(self) -> None:
-        """Ping silent peers, cut off dead and stalled ones, and close idle connections. The host
-        calls this once a second."""
+        """Ping silent peers, cut off dead, stalled and revoked ones, and close idle connections.
+        The host calls this once a second."""
         now = self._loop.time()
         settings = self._owner.settings
         self._bound_unread()
@@ -358,6 +371,8 @@ class Peers:
                 connection.abort()
             elif not connection.open:
                 continue
+            elif connection.card is not None and self._is_revoked(connection.card):
+                connection.refuse(REVOKED)
             elif now - connection.heard > settings.dead_s:
                 connection.abort()
             elif now - connection.used > settings.idle_s and (peer is None or not peer.link):

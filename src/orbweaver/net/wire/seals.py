@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,9 +25,14 @@ from orbweaver.core.errors import ProtocolError
 from orbweaver.core.messages import RUN_EVENTS_MAX, Event, Seal
 from orbweaver.net.keys.identity import Identity, node_of, verify
 
+if TYPE_CHECKING:
+    from orbweaver.net.keys.members import Membership
+
 _PURPOSE = b"orbweaver seal 2\0"
 HASH = 16
 """Bytes of the hash of an event or a seal."""
+CERTIFICATE_BYTES_MAX = 4096
+"""Largest certificate in a seal, in bytes."""
 EVENTS_MAX = RUN_EVENTS_MAX
 """Most events under one seal: with more, checking hashes costs more than the signature."""
 
@@ -51,6 +57,8 @@ class SealBody(msgspec.Struct, frozen=True, array_like=True, gc=False):
     time_ms: int
     hashes: bytes
     signature: bytes
+    certificate: bytes = b""
+    """The publisher's certificate, where the cluster has an authority. It is not signed again."""
 
 
 _body_decoder = msgspec.msgpack.Decoder(SealBody)
@@ -59,13 +67,18 @@ _body_decoder = msgspec.msgpack.Decoder(SealBody)
 class BatchSeal(Seal):
     """A signature of one publisher under the events of one tick."""
 
-    __slots__ = ("data", "hashes", "key", "publisher", "time_ms")
+    __slots__ = ("certificate", "data", "hashes", "key", "membership", "publisher", "time_ms")
 
-    def __init__(self, data: bytes, key: bytes, time_ms: int, hashes: bytes) -> None:
+    def __init__(
+        self, data: bytes, key: bytes, time_ms: int, hashes: bytes, certificate: bytes = b""
+    ) -> None:
         super().__init__(_name(data))
         self.key = key
         """The publisher's public key."""
         self.publisher = node_of(key)
+        self.certificate = certificate
+        self.membership: Membership = "stranger"
+        """What the certificate proved when the seal last came."""
         self.hashes = {hashes[i : i + HASH] for i in range(0, len(hashes), HASH)}
         self.time_ms = time_ms
         self.data = data
@@ -79,13 +92,17 @@ class BatchSeal(Seal):
 
 
 def seal_events(
-    identity: Identity, cluster: str, hashes: Iterable[bytes], time_ms: int
+    identity: Identity,
+    cluster: str,
+    hashes: Iterable[bytes],
+    time_ms: int,
+    certificate: bytes = b"",
 ) -> BatchSeal:
     """Sign the hashes of events that this node publishes."""
-    joined = b"".join(hashes)
+    key, joined = identity.public_key, b"".join(hashes)
     signature = identity.sign(_signed_part(cluster, time_ms, joined))
-    data = _encode(SealBody(identity.public_key, time_ms, joined, signature))
-    return BatchSeal(data, identity.public_key, time_ms, joined)
+    data = _encode(SealBody(key, time_ms, joined, signature, certificate))
+    return BatchSeal(data, key, time_ms, joined, certificate)
 
 
 class SealChecker:
@@ -116,6 +133,11 @@ def _read(cluster: str, data: bytes) -> BatchSeal:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ProtocolError(f"a seal cannot be decoded: {error}") from None
     count, rest = divmod(len(body.hashes), HASH)
+    if len(body.certificate) > CERTIFICATE_BYTES_MAX:
+        raise ProtocolError(
+            f"a certificate of {len(body.certificate)} bytes should have at most "
+            f"{CERTIFICATE_BYTES_MAX}"
+        )
     if rest or not 0 < count <= EVENTS_MAX or len(body.key) != 32:
         raise ProtocolError(
             f"a seal has {len(body.hashes)} bytes of hashes and a key of {len(body.key)}; it "
@@ -125,7 +147,7 @@ def _read(cluster: str, data: bytes) -> BatchSeal:
         raise ProtocolError(
             f"a seal was not signed by its publisher, or not in cluster {cluster!r}"
         )
-    return BatchSeal(data, body.key, body.time_ms, body.hashes)
+    return BatchSeal(data, body.key, body.time_ms, body.hashes, body.certificate)
 
 
 def _signed_part(cluster: str, time_ms: int, hashes: bytes) -> bytes:
