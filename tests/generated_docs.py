@@ -14,8 +14,8 @@ from orbweaver.cli.overlays import as_plain
 from orbweaver.metrics.summary import MEANING
 from orbweaver.overlays.catalog import OVERLAYS
 from orbweaver.records.schema import TABLES
-from orbweaver.report.charts import svg
 from orbweaver.report.comparison import woven
+from orbweaver.report.look import svg
 from orbweaver.workload import scenario
 from orbweaver.workload.popularity import CORRELATED, GROUPED, LAWS
 

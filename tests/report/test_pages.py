@@ -11,7 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from orbweaver.report import charts
+from orbweaver.report.charts import curves
+from orbweaver.report.costs import Panel, panels
+from orbweaver.report.look import runtime, svg
 from orbweaver.report.page import STYLE, Page
 from tests.report.browser import CHROMIUM, measured
 from tests.report.pages import PAGES
@@ -147,22 +149,22 @@ def test_a_failing_picture_is_noticed(tmp_path: Path) -> None:
 
 def test_a_name_in_the_data_ends_no_script(tmp_path: Path) -> None:
     page = Page("a page", "")
-    found = charts.panels([charts.Panel("n", {"</script><b>": 1.0})], ["</script><b>"])
+    found = panels([Panel("n", {"</script><b>": 1.0})], ["</script><b>"])
     page.plots([(found, "a caption")])
     page.write(tmp_path / "page.html", "")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert text.count("</script>") == text.count("<script") == 3
-    assert "<b>" not in text.replace(charts.runtime(), "")
+    assert "<b>" not in text.replace(runtime(), "")
 
 
 def test_a_picture_for_a_file_that_is_not_html() -> None:
     curve = {1.0: (2.0, 0.5), 2.0: (40_000.0, 0.5)}
-    found = charts.svg(charts.curves({"a $1 plan": curve}, "nodes", "links"))
+    found = svg(curves({"a $1 plan": curve}, "nodes", "links"))
     told = [e.text for e in ElementTree.fromstring(found).iter() if e.tag.endswith("}text")]
     assert {"a $1 plan", "nodes", "links", "0", "100", "10k"} <= set(told)
 
 
 def test_values_far_apart_are_on_an_axis_that_has_a_place_for_zero() -> None:
     for high, kind in ((29.0, None), (40_000.0, "symlog")):
-        found = charts.curves({"a": {1.0: (0.0, 0.0), 2.0: (high, 0.0)}}, "x", "y")
+        found = curves({"a": {1.0: (0.0, 0.0), 2.0: (high, 0.0)}}, "x", "y")
         assert found["layer"][0]["encoding"]["y"]["scale"].get("type") == kind

@@ -20,7 +20,7 @@ from orbweaver.core.errors import LAB, UsageError
 from orbweaver.overlays.catalog import find
 from orbweaver.records.files import check_file
 from orbweaver.report.advice import write_advice
-from orbweaver.report.charts import can_draw
+from orbweaver.report.look import can_draw
 from orbweaver.study.advice.evidence import Case, Runner
 from orbweaver.study.advice.plan import CANDIDATES, SCALE_NODES_MIN, WARMUP_MS, Circumstances
 from orbweaver.study.advice.question import Care, Question

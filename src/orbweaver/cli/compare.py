@@ -39,8 +39,8 @@ from orbweaver.core.errors import LAB
 from orbweaver.overlays.catalog import OVERLAYS, find
 from orbweaver.overlays.static import Static
 from orbweaver.records.files import check_file
-from orbweaver.report.charts import can_draw
 from orbweaver.report.comparison import COLUMNS, FAIRNESS, table_rows, write_page
+from orbweaver.report.look import can_draw
 from orbweaver.report.oracle import told_oracle
 from orbweaver.sim.simulation import build_params
 from orbweaver.study.run import Job, Result

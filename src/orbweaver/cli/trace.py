@@ -19,7 +19,7 @@ from orbweaver.records.files import check_file
 from orbweaver.records.gather import gather
 from orbweaver.records.node_files import has_files
 from orbweaver.records.writers import has_records, read_about, read_records
-from orbweaver.report.charts import check_can_draw
+from orbweaver.report.look import check_can_draw
 from orbweaver.report.trace import HOP_COLUMNS, hop_rows, lead, tell
 
 EVENTS_SHOWN = 20

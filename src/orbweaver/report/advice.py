@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from orbweaver import __version__
-from orbweaver.report import charts, webs
+from orbweaver.report.charts import curves
+from orbweaver.report.costs import Disc, Panel, panels, trade_off
+from orbweaver.report.look import BLUE, GREY, ORANGE, Picture
 from orbweaver.report.page import Page
+from orbweaver.report.webs import DRAWN_MAX, web
 from orbweaver.study.advice.measures import MEASURES
 from orbweaver.study.advice.value import Advice, Drawing, Possible, Rating
 
-COLOURS = {"pick": charts.ORANGE, "tie": charts.BLUE, "suitable": charts.BLUE}
+COLOURS = {"pick": ORANGE, "tie": BLUE, "suitable": BLUE}
 """Place of an overlay -> its colour; the others are grey."""
 PLACES = {
     "pick": "the pick",
@@ -23,7 +26,7 @@ PLACES = {
 SHOWN = 4
 """One in so many nodes, at most, has the topic that is coloured in the picture of the overlay."""
 
-Drawn = tuple[charts.Picture | None, str]
+Drawn = tuple[Picture | None, str]
 """A picture and its caption."""
 
 
@@ -61,7 +64,7 @@ def _mean(rating: Rating, measure: str) -> float | None:
 
 
 def _colour(rating: Rating) -> str:
-    return COLOURS.get(rating.place, charts.GREY)
+    return COLOURS.get(rating.place, GREY)
 
 
 def _trade_off(advice: Advice) -> Drawn:
@@ -70,8 +73,8 @@ def _trade_off(advice: Advice) -> Drawn:
         links, delay = _mean(rating, "links"), _mean(rating, "delay_p95")
         if links is not None and delay is not None:
             relays = _mean(rating, "relays") or 0.0
-            discs.append(charts.Disc(rating.overlay, links, delay, relays, _colour(rating)))
-    picture = charts.trade_off(
+            discs.append(Disc(rating.overlay, links, delay, relays, _colour(rating)))
+    picture = trade_off(
         discs, "links of a node, mean", "ms until 95 of 100 deliveries", "relays of an event"
     )
     caption = (
@@ -83,13 +86,13 @@ def _trade_off(advice: Advice) -> Drawn:
 
 
 def _panels(advice: Advice) -> Drawn:
-    panels = []
+    drawn = []
     for name, measure in MEASURES.items():
         times = 100 if measure.unit == "share" else 1
         there = {r.overlay: r.measures[name] for r in advice.ratings if name in r.measures}
         means = {overlay: times * one.mean for overlay, one in there.items()}
         halves = {overlay: times * (one.half or 0.0) for overlay, one in there.items()}
-        panels.append(charts.Panel(TITLES.get(name, measure.title), means, halves))
+        drawn.append(Panel(TITLES.get(name, measure.title), means, halves))
     names = [rating.overlay for rating in advice.ratings]
     caption = (
         "Each number, all overlays on one scale, the best overlay first. Less is better. Bars are "
@@ -97,7 +100,7 @@ def _panels(advice: Advice) -> Drawn:
         "only"
     )
     colours = {rating.overlay: _colour(rating) for rating in advice.ratings}
-    return charts.panels(panels, names, colours), caption
+    return panels(drawn, names, colours), caption
 
 
 TITLES = {
@@ -149,7 +152,7 @@ def _how_good(page: Page, advice: Advice, possible: Possible) -> None:
     pick = next((r for r in advice.ratings if r.overlay == advice.pick), None)
     if pick is not None and (links := _mean(pick, "links")) is not None:
         marks[pick.overlay] = links
-    picture = charts.curves(
+    picture = curves(
         grown, "links of a node, mean", "% of topics connected", y_max=100, marks=marks
     )
     caption = "Topics that are connected while a design adds its links one by one"
@@ -183,11 +186,11 @@ def _web(drawing: Drawing) -> Drawn:
     counts = [len(topics) for topics in drawing.interests]
     caption = (
         f"{drawing.overlay} on {len(drawing.labels):,} nodes of the data"
-        + (f", {webs.DRAWN_MAX} of them drawn" if len(drawing.labels) > webs.DRAWN_MAX else "")
+        + (f", {DRAWN_MAX} of them drawn" if len(drawing.labels) > DRAWN_MAX else "")
         + f". In colour: the {len(nodes[topic]):,} nodes of the topic "
         f"{drawing.topics[topic]} and the links between them"
     )
-    return webs.web(set(nodes[topic]), drawing.links, counts, drawing.labels), caption
+    return web(set(nodes[topic]), drawing.links, counts, drawing.labels), caption
 
 
 def _ran(advice: Advice) -> Iterator[str]:

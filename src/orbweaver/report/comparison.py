@@ -7,9 +7,12 @@ from pathlib import Path
 
 from orbweaver import __version__
 from orbweaver.metrics.averages import interval95, mean
-from orbweaver.report import charts, webs
+from orbweaver.report.charts import histograms
+from orbweaver.report.costs import Disc, Panel, panels, trade_off
+from orbweaver.report.look import BLUE, GREY, Picture
 from orbweaver.report.oracle import told_oracle
 from orbweaver.report.page import Page
+from orbweaver.report.webs import web
 from orbweaver.study.run import Result, run_scenario
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
@@ -92,7 +95,7 @@ def write_page(
     )
     degrees = {overlay: results[0].degree_histogram for overlay, results in calm.items()}
     caption = "Links of a node: share of nodes, first seed"
-    page.plots([(charts.histograms(degrees, "links of a node"), caption)])
+    page.plots([(histograms(degrees, "links of a node"), caption)])
     if churned:
         page.heading("With churn: nodes come and go")
         _add_table(page, churned, COLUMNS)
@@ -161,7 +164,7 @@ def _spreads(runs: ByOverlay, metric: str) -> dict[str, float]:
     return {o: interval95(v) if len(v) > 1 else 0.0 for o, v in found.items() if v}
 
 
-def _trade_off(calm: ByOverlay, churned: ByOverlay | None) -> tuple[charts.Picture | None, str]:
+def _trade_off(calm: ByOverlay, churned: ByOverlay | None) -> tuple[Picture | None, str]:
     """Plot what an overlay costs: links, delay, and traffic at nodes without interest."""
 
     def points(runs: ByOverlay) -> dict[str, tuple[float, float, float]]:
@@ -173,12 +176,10 @@ def _trade_off(calm: ByOverlay, churned: ByOverlay | None) -> tuple[charts.Pictu
 
     hits, after = _means(calm, "hit_ratio"), points(churned or {})
     discs = [
-        charts.Disc(
-            name, *numbers, charts.BLUE if hits.get(name) == 1 else charts.GREY, after.get(name)
-        )
+        Disc(name, *numbers, BLUE if hits.get(name) == 1 else GREY, after.get(name))
         for name, numbers in points(calm).items()
     ]
-    picture = charts.trade_off(
+    picture = trade_off(
         discs, "links of a node", "hops to a subscriber", "uninterested nodes of an event"
     )
     caption = (
@@ -205,17 +206,17 @@ PANELS = {
 """Metric -> title of its small picture."""
 
 
-def _panels(calm: ByOverlay, churned: ByOverlay | None) -> tuple[charts.Picture | None, str]:
+def _panels(calm: ByOverlay, churned: ByOverlay | None) -> tuple[Picture | None, str]:
     measured = [
-        charts.Panel(title, _means(calm, m), _spreads(calm, m), _means(churned or {}, m))
+        Panel(title, _means(calm, m), _spreads(calm, m), _means(churned or {}, m))
         for m, title in PANELS.items()
     ]
     caption = "Each number, all overlays on one scale. Bars are 95 % intervals over the seeds"
     caption += "; rings show runs with churn" if churned else ""
-    return charts.panels(measured, list(calm)), caption
+    return panels(measured, list(calm)), caption
 
 
-def woven() -> tuple[charts.Picture, str]:
+def woven() -> tuple[Picture, str]:
     """Draw a small overlay, simulated for the page."""
     scenario = Scenario(
         overlay="spidercast",
@@ -228,7 +229,7 @@ def woven() -> tuple[charts.Picture, str]:
     topics = [len(overlay.interests[node]) for node in range(90)]
     names = [str(node) for node in range(90)]
     return (
-        webs.web(set(on_topic), overlay.edges(), topics, names),
+        web(set(on_topic), overlay.edges(), topics, names),
         "A small overlay: 90 nodes, 20 topics, 4 subscriptions for each node. In colour: the nodes "
         "of one topic and the links between them, over which its events travel",
     )

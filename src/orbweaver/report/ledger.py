@@ -8,7 +8,9 @@ from pathlib import Path
 from orbweaver import __version__
 from orbweaver.core.messages import PURPOSES
 from orbweaver.metrics.averages import interval95, mean
-from orbweaver.report import charts
+from orbweaver.report.charts import curves, histograms, scatter
+from orbweaver.report.costs import Panel, panels
+from orbweaver.report.look import Picture
 from orbweaver.report.oracle import told_oracle
 from orbweaver.report.page import Page
 from orbweaver.study.claims import count_runs
@@ -60,7 +62,7 @@ def ledger_rows(ledger: Ledger) -> tuple[list[str], list[list[str]]]:
     return columns, rows
 
 
-def figures(judged: Judged) -> dict[Figure, charts.Picture]:
+def figures(judged: Judged) -> dict[Figure, Picture]:
     """Return a picture of each figure that has all its series."""
     series = judged.series
     drawn = ((figure, figure.labels(series)) for figure in judged.paper.figures)
@@ -68,14 +70,14 @@ def figures(judged: Judged) -> dict[Figure, charts.Picture]:
     return {figure: picture for figure, picture in pictures.items() if picture is not None}
 
 
-def draw(figure: Figure, labels: Sequence[str], series: BySeries) -> charts.Picture | None:
+def draw(figure: Figure, labels: Sequence[str], series: BySeries) -> Picture | None:
     chosen = [series[label] for label in labels]
     if figure.metric in HISTOGRAMS:
         counts = {one.label: getattr(one.each()[0], figure.metric) for one in chosen}
-        return charts.histograms(counts, figure.x_label)
+        return histograms(counts, figure.x_label)
     if figure.over_time:
-        curves = {one.label: _with_interval(one.over_time(figure.metric)) for one in chosen}
-        return charts.curves(curves, figure.x_label, figure.y_label, figure.paper)
+        course = {one.label: _with_interval(one.over_time(figure.metric)) for one in chosen}
+        return curves(course, figure.x_label, figure.y_label, figure.paper)
     ours = {
         one.label: {
             x: (middle, half)
@@ -90,7 +92,7 @@ def draw(figure: Figure, labels: Sequence[str], series: BySeries) -> charts.Pict
         for label, points in figure.paper.items()
         if label in labels
     }
-    return charts.curves(ours, figure.x_label, figure.y_label, paper)
+    return curves(ours, figure.x_label, figure.y_label, paper)
 
 
 def _with_interval(curve: Mapping[float, Sequence[float]]) -> dict[float, tuple[float, float]]:
@@ -154,7 +156,7 @@ def write_study(
         page.plots([_overview(series)])
     if topics:
         page.heading("Topics")
-        picture = charts.scatter(topics, "nodes of the topic", "diameter, hops")
+        picture = scatter(topics, "nodes of the topic", "diameter, hops")
         page.plots([(picture, "Each topic's diameter over its number of nodes")])
     if oracle := told_oracle(result for one in series.values() for result in one.each()):
         page.text(oracle)
@@ -212,14 +214,14 @@ PANELS = {
 """Metric -> title of its small picture."""
 
 
-def _overview(series: BySeries) -> tuple[charts.Picture | None, str]:
+def _overview(series: BySeries) -> tuple[Picture | None, str]:
     """Plot the settings side by side, for runs that belong to no paper."""
 
-    def measured(metric: str, title: str) -> charts.Panel:
+    def measured(metric: str, title: str) -> Panel:
         there = [one for one in series.values() if one.values(metric)[-1]]
         means = {one.label: one.means(metric)[-1] for one in there}
-        return charts.Panel(title, means, {one.label: one.intervals(metric)[-1] for one in there})
+        return Panel(title, means, {one.label: one.intervals(metric)[-1] for one in there})
 
     found = [measured(m, title) for m, title in PANELS.items() if _measured(series, m)]
     caption = "Each number, all settings on one scale. Bars are 95 % intervals over the seeds"
-    return charts.panels(found, list(series)), caption
+    return panels(found, list(series)), caption

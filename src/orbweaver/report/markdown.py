@@ -7,8 +7,8 @@ from pathlib import Path
 
 from orbweaver import __version__
 from orbweaver.records.files import whole_file
-from orbweaver.report.charts import svg
 from orbweaver.report.ledger import figures, ledger_rows, notes, settings_rows
+from orbweaver.report.look import svg
 from orbweaver.report.oracle import told_oracle
 from orbweaver.study.claims import count_runs
 from orbweaver.study.judge import Judged

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from orbweaver.records.files import whole_file
-from orbweaver.report.charts import Picture, runtime
+from orbweaver.report.look import Picture, runtime
 
 STYLE = """
 :root { --ink: #22303c; --line: #dde2e8; --good: #2e7d4f; --bad: #b3423a; }

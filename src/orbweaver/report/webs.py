@@ -8,7 +8,7 @@ from typing import Any
 
 from orbweaver.metrics.missed import Stop
 from orbweaver.metrics.trace import ARRIVED, EventTrace
-from orbweaver.report.charts import (
+from orbweaver.report.look import (
     BLUE,
     FONT,
     GREY,

@@ -13,7 +13,8 @@ from orbweaver.pipeline.characterise.popularity import Distribution
 from orbweaver.pipeline.characterise.powerlaw import survival
 from orbweaver.pipeline.characterise.tdi import CHECKED, Tdi
 from orbweaver.pipeline.characterise.workload import Character
-from orbweaver.report import charts
+from orbweaver.report.charts import curves, scatter
+from orbweaver.report.look import Picture
 from orbweaver.report.page import Page
 
 
@@ -98,7 +99,7 @@ def _row(found: Distribution) -> list[str]:
     return [*cells, exponent, f"{fit.x_min:,}", f"{fit.tail:,}", f"{fit.ks:.3f}"]
 
 
-def _ccdf(found: Distribution, label: str) -> charts.Picture:
+def _ccdf(found: Distribution, label: str) -> Picture:
     points = {label: [(float(x), y) for x, y in found.ccdf]}
     lines = {}
     if found.fit is not None:
@@ -109,7 +110,7 @@ def _ccdf(found: Distribution, label: str) -> charts.Picture:
         shown = [(x, y) for x, y in zip(xs.tolist(), ys.tolist(), strict=True)
                  if y >= 0.5 / found.count]  # fmt: skip
         lines = {f"exponent {fit.alpha:.2f} from {fit.x_min:,}": shown}
-    return charts.scatter(points, label, "share with at least x", lines, log=True)
+    return scatter(points, label, "share with at least x", lines, log=True)
 
 
 def _locality(page: Page, found: Locality) -> None:
@@ -136,9 +137,9 @@ def _locality(page: Page, found: Locality) -> None:
     ends = [(float(end), float(end)) for end in (min(sizes), max(sizes))]
     points = {"a node": [(float(size), float(covered)) for size, covered in found.points]}
     page.plots([
-        (charts.curves(shares, "friends", "%", y_max=100), "Coverage by the k best friends"),
+        (curves(shares, "friends", "%", y_max=100), "Coverage by the k best friends"),
         (
-            charts.scatter(points, "topics of a node", "covered by six friends",
+            scatter(points, "topics of a node", "covered by six friends",
                            {"all topics": ends}),
             "Topics of each node, and how many of them six friends cover",
         ),
