@@ -8,6 +8,7 @@ from typing import Annotated
 
 import msgspec
 import typer
+from msgspec.structs import replace
 from rich.text import Text
 
 from orbweaver.cli.amounts import parse_bytes, parse_rate, parse_time_ms
@@ -158,6 +159,7 @@ def advise(
             f"--scale needs data of at least {SCALE_NODES_MIN} nodes to tell from, and there are "
             f"{len(whole.labels)}"
         )
+    store = store.resolve()  # runs on a cluster begin in another folder
     store.mkdir(parents=True, exist_ok=True)
     case = Case(
         name,
@@ -207,7 +209,7 @@ def tell(advice: Advice, last: Advice | None) -> None:
     """Say what a new answer adds to the last one."""
     if last is None:
         out.print(f"A first answer, from {told_size(advice)}:", soft_wrap=True)
-        out.print(Text(advice.headline, "bold"), soft_wrap=True)
+        print_verdict(advice)
         out.print("Larger samples follow; Ctrl-C stops and keeps what there is.", soft_wrap=True)
         return
     same = (advice.pick, advice.ties) == (last.pick, last.ties)
@@ -221,11 +223,15 @@ def told_size(advice: Advice) -> str:
     return f"{of} {advice.data.nodes:,} nodes, {advice.ran.runs} runs"
 
 
+def print_verdict(advice: Advice) -> None:
+    out.print(Text(advice.headline, "bold"), soft_wrap=True)
+    for sentence in (*advice.sentences, *(f"Not sure: {doubt}" for doubt in advice.doubts)):
+        out.print(sentence, soft_wrap=True)
+
+
 def print_advice(advice: Advice) -> None:
     """Print the verdict, then the numbers."""
-    out.print(Text(advice.headline, "bold"), soft_wrap=True)
-    for sentence in advice.sentences:
-        out.print(sentence, soft_wrap=True)
+    print_verdict(advice)
     grid = table(f"\n{advice.data.name}, {told_size(advice)}", "overlay", "", "nodes", *TITLES)
     for one in advice.ratings:
         numbers = (
@@ -233,8 +239,6 @@ def print_advice(advice: Advice) -> None:
         )
         grid.add_row(one.overlay, one.place, f"{one.nodes:,}", *numbers)
     out.print(grid)
-    for doubt in advice.doubts:
-        out.print(f"Not sure: {doubt}", soft_wrap=True)
 
 
 def runner(store: Path, workers: int, master: str | None, conf: list[str] | None) -> Runner:
@@ -287,7 +291,8 @@ def read_churn_option(text: str | None) -> tuple[ChurnSpec, str]:
     if not text.startswith("sessions:"):
         if not Path(text).exists():
             raise UsageError(f"--churn {text}: no such file (or write sessions:30m)")
-        return ChurnSpec(model="file", file=text), f"nodes come and go as in {Path(text).name}"
+        spec = ChurnSpec(model="file", file=str(Path(text).resolve()))
+        return spec, f"nodes come and go as in {Path(text).name}"
     length = text.removeprefix("sessions:")
     on_ms = parse_time_ms("--churn sessions:", length)
     if on_ms < 1000:
@@ -310,4 +315,6 @@ def read_latency_option(text: str) -> tuple[LatencySpec | None, str]:
     if text == "lan":
         return LatencySpec(), "a local network, 1 ms from node to node"
     spec = msgspec.convert(parse_latency(text), LatencySpec)
-    return spec, f"delays from {Path(text).name}" if spec.file else f"delays {text}"
+    if not spec.file:
+        return spec, f"delays {text}"
+    return replace(spec, file=str(Path(text).resolve())), f"delays from {Path(text).name}"
