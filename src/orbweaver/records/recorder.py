@@ -98,7 +98,9 @@ class Recorder:
         self.bytes: defaultdict[type[Message], int] = defaultdict(int)
         self.drops: dict[str, int] = {}
         self._rows = rows
-        self._copies = copies
+        self.copies = copies
+        """Whether `copy` is to be called. The attribute is public, since hosts ask on their fastest
+        path."""
         self._tallies: dict[tuple[NodeId, int, Topic, int], _Tally] = {}
         self._traffic: dict[NodeId, list[int]] = {}
         self._loads: dict[NodeId, tuple[int, int, int]] = {}
@@ -145,13 +147,12 @@ class Recorder:
     def copy(
         self, now: int, node: NodeId, peer: NodeId, message: Carrier, kind: str, why: str = ""
     ) -> None:
-        """Note what `node` sees of a copy of an event between it and `peer`, if it is asked for."""
-        if self._copies:
-            event = message.event
-            # A publisher sends copies before its host has the event.
-            tally = self._tallies.get((event.publisher, event.epoch, event.topic, event.seq))
-            name = tally.name if tally is not None else event_name(event)
-            self.records["copies"].append(now, name, node, peer, message.hops, kind, why)
+        """Note what `node` sees of a copy of an event between it and `peer`."""
+        event = message.event
+        # A publisher sends copies before its host has the event.
+        tally = self._tallies.get((event.publisher, event.epoch, event.topic, event.seq))
+        name = tally.name if tally is not None else event_name(event)
+        self.records["copies"].append(now, name, node, peer, message.hops, kind, why)
 
     def noticed(self, node: NodeId, interested: bool, notices: int = 1) -> None:
         """Note that messages have arrived that only say that an event exists."""

@@ -52,7 +52,7 @@ class SimNode:
         kind = type(message)
         self._count[kind] += 1
         self.sent += 1
-        if message.carries:
+        if message.carries and world.recorder.copies:
             world.recorder.copy(self._engine.now, self.me, to, cast(Carrier, message), "sent")
         if world.encode is not None:
             size = len(world.encode(message))
@@ -69,11 +69,12 @@ class SimNode:
         # heartbeats are half of all messages.
         world, me, schedule = self._world, self.me, self._engine.schedule
         nodes, latency, faults = world.nodes, world.latency, world.faults
-        carrier = cast(Carrier, message) if message.carries else None
+        recorded = message.carries and world.recorder.copies
         sent = 0
         for peer in peers:
-            if carrier is not None:
-                world.recorder.copy(self._engine.now, me, peer, carrier, "sent")
+            if recorded:
+                copy = cast(Carrier, message)
+                world.recorder.copy(self._engine.now, me, peer, copy, "sent")
             if faults is None:
                 schedule(latency(me, peer), nodes[peer].receive_here, me, message)
             else:
@@ -125,7 +126,8 @@ class SimNode:
             interested = carrier.event.topic in self.interest
             recorder, now = self._world.recorder, self._engine.now
             recorder.carried(now, self.me, carrier, interested)
-            recorder.copy(now, self.me, sender, carrier, "received")
+            if recorder.copies:
+                recorder.copy(now, self.me, sender, carrier, "received")
         elif message.announces:
             topic = cast(Any, message).topic
             self._world.recorder.noticed(self.me, topic in self.interest)

@@ -144,7 +144,7 @@ class World:
     def lost(self, sender: NodeId, to: NodeId, message: Message, why: str) -> None:
         """Record that a message did not arrive."""
         self.recorder.dropped(why)
-        if message.carries:
+        if message.carries and self.recorder.copies:
             self.recorder.copy(self.engine.now, sender, to, cast(Carrier, message), "lost", why)
 
     # -- inside
