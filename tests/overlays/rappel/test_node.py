@@ -46,7 +46,7 @@ def make(publisher: NodeId | None = ROOT, **params: Any) -> tuple[Rappel, FakeOu
     """A node online that subscribes to news."""
     outbox = FakeOutbox()
     context = make_context(ME, outbox, TopicTable(["news"]))
-    context = replace(context, publisher_of=lambda topic: publisher)
+    context = replace(context, publisher_of={"news": publisher}.get)
     node = Rappel(context, build(Rappel.Params, QUICK["rappel"] | params, "test"))
     node.subscribe("news")
     node.start([PEER])
@@ -268,6 +268,16 @@ def test_what_the_numbers_of_a_push_say_was_missed_is_pulled(at_once: bool) -> N
     have = tuple((ROOT, 0, "news", seq) for seq in range(3))
     node.receive(ROOT, PingAck(1, False, (), (descent(ROOT),), have))
     assert pulled() == ([] if at_once else [1])
+
+
+def test_nodes_are_sampled_only_for_feeds_without_a_named_publisher() -> None:
+    node, outbox = joined()
+    del outbox.timers["gossip"]
+    node.wake("gossip")
+    assert "gossip" not in outbox.timers
+    node.subscribe("weather")
+    assert "gossip" in outbox.timers
+    assert any(type(message).__name__ == "News" for _, message in outbox.take())
 
 
 def test_the_name_of_a_feed_says_who_publishes_it(tmp_path: Path) -> None:

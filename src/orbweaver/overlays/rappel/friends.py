@@ -101,17 +101,18 @@ class Friends:
 
     def vote(self, nodes: Iterable[NodeId]) -> None:
         """Cast a vote for each node that a ping-ack or a join brought to notice."""
+        me, friends, candidates = self._me, self.friends, self.candidates
         for node in nodes:
-            if node == self._me or node in self.friends:
+            if node == me or node in friends:
                 continue
-            candidate = self.candidates.pop(node, None)
+            candidate = candidates.pop(node, None)
             if candidate is None:
                 candidate = Candidate()
+                if len(candidates) >= self._candidates_max:
+                    del candidates[next(iter(candidates))]
             else:
                 candidate.votes += 1
-            self.candidates[node] = candidate
-            if len(self.candidates) > self._candidates_max:
-                del self.candidates[next(iter(self.candidates))]
+            candidates[node] = candidate
 
     def forget(self, node: NodeId) -> bool:
         """Forget a node that failed. Return whether it was a friend."""

@@ -83,6 +83,7 @@ class Rappel(Overlay):
         self.sessions = Sessions(context, params, self.interest, self.friends, self.trees)
         self.running = False
         self.online = False
+        self._gossiping = False
 
     @classmethod
     def claims(cls, params: RappelParams) -> Claims:
@@ -111,6 +112,7 @@ class Rappel(Overlay):
         self._describe(outbox.now() + 1)
         outbox.set_timer("probe", 1 + below(rng, self.params.probe_ms))
         outbox.set_timer("online", self.params.warmup_ms)
+        self._gossiping = True
         outbox.set_timer("gossip", 1 + below(rng, self.params.gossip_ms))
 
     def meet(self, contacts: Sequence[NodeId]) -> None:
@@ -172,6 +174,8 @@ class Rappel(Overlay):
         if topic not in self.trees:
             self._interest_changed()
             self.parents.enter(topic)
+            if self.running and not self._gossiping:
+                self.gossip()
 
     def _interest_changed(self) -> None:
         if self.running:
@@ -217,7 +221,6 @@ class Rappel(Overlay):
                 outbox.set_timer(timer, params.rejoin_ms)
                 self.parents.rejoin()
             case "gossip":
-                outbox.set_timer(timer, params.gossip_ms)
                 self.gossip()
             case ("join", str() as topic):
                 self.parents.time_out(topic)
@@ -316,8 +319,11 @@ class Rappel(Overlay):
     # -- peer sampling, for feeds without a named publisher
 
     def gossip(self) -> None:
+        """Gossip, and again from time to time, as long as there is such a feed."""
         unnamed = [tree for tree in self.trees.values() if self.parents.unnamed(tree)]
+        self._gossiping = bool(unnamed)
         if unnamed:
+            self.context.outbox.set_timer("gossip", self.params.gossip_ms)
             self.newscast.step()
         for tree in unnamed:
             if tree.parent is None:
