@@ -36,13 +36,13 @@ from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.sweep import report_cut_short
 from orbweaver.cli.terminal import err, out, print_json, table, this_command
 from orbweaver.core.errors import LAB
-from orbweaver.overlays.catalog import OVERLAYS, find
-from orbweaver.overlays.static import Static
+from orbweaver.overlays.catalog import find
 from orbweaver.records.files import check_file
 from orbweaver.report.comparison import COLUMNS, FAIRNESS, table_rows, write_page
 from orbweaver.report.look import can_draw
 from orbweaver.report.oracle import told_oracle
 from orbweaver.sim.simulation import build_params
+from orbweaver.study.advice.plan import CANDIDATES, WARMUP_MS, YOUNG_MS
 from orbweaver.study.run import Job, Result
 from orbweaver.workload.scenario import (
     ChurnSpec,
@@ -53,14 +53,10 @@ from orbweaver.workload.scenario import (
 )
 
 KEPT = Path("out/compare.jsonl")
-WARMUP_MS = 60_000
-"""Time in ms for overlays to form, unless told otherwise. Rappel, the slowest, needs most of it."""
 CALM, CHURNED = "calm", "churned"
 CHURN = "exponential:300:75"
 CHURN_MS = 30_000
 """Least time in ms over which publications are spread when nodes come and go."""
-YOUNG_MS = 10_000
-"""Time in ms after a join during which a node is not yet owed events (Vitis IV-F)."""
 
 
 def compare(
@@ -130,7 +126,7 @@ def compare(
 
         orbweaver compare scenarios/spidercast/churn.toml --seeds 0-4
     """
-    names = list(dict.fromkeys(overlay or (one for one in OVERLAYS if one != Static.name)))
+    names = list(dict.fromkeys(overlay or CANDIDATES))
     for name in names:
         find(name)
     params = parse_settings_by_overlay(set or [], names)
