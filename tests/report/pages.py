@@ -148,7 +148,7 @@ def doubtful() -> Advice:
     curve = tuple((x / 2, min(1.0, x / 30)) for x in range(40))
     designs = (Design("GM", 9.1, 30.0, curve), Design("LowODA", 9.4, 17.0, curve[:30]))
     interests = tuple((n % 7, 7 + n % 50) for n in range(nodes))
-    links = tuple((n, n + step) for step in (1, 13) for n in range(nodes - step))
+    links = tuple((n, n + step) for step in range(1, 30) for n in range(nodes - step))
     labels, topics = (tuple(f"{what}-{i}" for i in range(nodes)) for what in ("node", "topic"))
     return msgspec.structs.replace(
         plain,

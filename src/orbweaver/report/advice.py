@@ -10,7 +10,7 @@ from orbweaver.report.charts import curves
 from orbweaver.report.costs import Disc, Panel, panels, trade_off
 from orbweaver.report.look import BLUE, GREY, ORANGE, Picture
 from orbweaver.report.page import Page
-from orbweaver.report.webs import DRAWN_MAX, web
+from orbweaver.report.webs import DRAWN_MAX, LINKS_MAX, web
 from orbweaver.study.advice.measures import MEASURES
 from orbweaver.study.advice.value import Advice, Drawing, Possible, Rating
 
@@ -185,12 +185,12 @@ def _web(drawing: Drawing) -> Drawn:
     topic = few[0] if few else min(nodes, key=lambda t: len(nodes[t]))
     counts = [len(topics) for topics in drawing.interests]
     caption = (
-        f"{drawing.overlay} on {len(drawing.labels):,} nodes of the data"
-        + (f", {DRAWN_MAX} of them drawn" if len(drawing.labels) > DRAWN_MAX else "")
-        + f". In colour: the {len(nodes[topic]):,} nodes of the topic "
-        f"{drawing.topics[topic]} and the links between them"
+        f"{drawing.overlay} on {len(drawing.labels):,} nodes of the data. In colour: the "
+        f"{len(nodes[topic]):,} nodes of the topic {drawing.topics[topic]} and their links"
     )
-    return web(set(nodes[topic]), drawing.links, counts, drawing.labels), caption
+    if len(drawing.labels) > DRAWN_MAX or len(drawing.links) > LINKS_MAX:
+        caption += f". At most {DRAWN_MAX} nodes and {LINKS_MAX:,} links are drawn"
+    return web(frozenset(nodes[topic]), drawing.links, counts, drawing.labels), caption
 
 
 def _ran(advice: Advice) -> Iterator[str]:

@@ -229,7 +229,7 @@ def woven() -> tuple[Picture, str]:
     topics = [len(overlay.interests[node]) for node in range(90)]
     names = [str(node) for node in range(90)]
     return (
-        web(set(on_topic), overlay.edges(), topics, names),
+        web(frozenset(on_topic), overlay.edges(), topics, names),
         "A small overlay: 90 nodes, 20 topics, 4 subscriptions for each node. In colour: the nodes "
         "of one topic and the links between them, over which its events travel",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from orbweaver.metrics.missed import Stop
@@ -25,6 +25,8 @@ from orbweaver.report.trace import Name, tell
 
 DRAWN_MAX = 250
 """Most nodes in a picture."""
+LINKS_MAX = 3000
+"""Most links in a picture; more make a page large and show less."""
 NAMED_MAX = 60
 """Most nodes whose names stand beside them."""
 BEND = 0.45
@@ -32,21 +34,23 @@ BEND = 0.45
 
 
 def web(
-    on_topic: Set[int],
+    on_topic: frozenset[int],
     links: Collection[tuple[int, int]],
     topics: Sequence[int],
     names: Sequence[str],
 ) -> Picture:
     """Draw an overlay as a web: nodes on a circle, links as threads. The nodes of one topic and
-    the links between them are coloured. `topics` has the number of topics of each node."""
+    the links between them are coloured. `topics` has the number of topics of each node. At most
+    `DRAWN_MAX` nodes and `LINKS_MAX` links are drawn, those of the topic first."""
     import altair as alt
 
     kept = _some(len(names), on_topic, links)
     angle = {node: 2 * math.pi * i / len(kept) for i, node in enumerate(kept)}
     place = {node: (math.cos(a), math.sin(a)) for node, a in angle.items()}
-    drawn = [(a, b) for a, b in links if a in place and b in place]
+    there = [(a, b) for a, b in links if a in place and b in place]
+    there.sort(key=lambda link: not on_topic.issuperset(link))
     threads = []
-    for number, (a, b) in enumerate(drawn):
+    for number, (a, b) in enumerate(there[:LINKS_MAX]):
         (ax, ay), (bx, by) = place[a], place[b]
         bent = (BEND * (ax + bx) / 2, BEND * (ay + by) / 2)
         inside = a in on_topic and b in on_topic
@@ -92,7 +96,7 @@ def web(
     return made(alt.layer(*layers, dots).properties(width=side, height=side))
 
 
-def _some(nodes: int, on_topic: Set[int], links: Collection[tuple[int, int]]) -> list[int]:
+def _some(nodes: int, on_topic: frozenset[int], links: Collection[tuple[int, int]]) -> list[int]:
     """Return at most `DRAWN_MAX` nodes: those of the topic first, then their neighbours."""
     beside = [end for link in links for end in link if not on_topic.isdisjoint(link)]
     chosen = dict.fromkeys([*sorted(on_topic), *beside, *range(nodes)])
