@@ -25,7 +25,7 @@ from orbweaver.workload.tables import table_in
 
 FIRST_NODES = 100
 """Nodes of the first samples, for the quick answer."""
-LAST_NODES = 1000
+LAST_NODES = 500
 """Most nodes of a sample."""
 SEEDS = (0, 1, 2)
 MORE_SEEDS = (3, 4, 5)
