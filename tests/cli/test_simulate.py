@@ -65,6 +65,7 @@ ADDED = [
     ("--popularity zipf:x", "popularity 'zipf:x' needs a number"),
     ("--loss 1.5", "'faults.loss': expected `float` <= 1.0"),
     ("--warmup-ms -1", "'run.warmup_ms'"),
+    ("--publish-by everybody", "'publish.by'"),
     ("--nope", "No such option: --nope"),
     ("one.toml two.toml", "two.toml"),
     ("--churn churn.csv", "churn.csv, line 3: there is no node 'zoe'"),
@@ -157,6 +158,20 @@ def test_options_override_the_scenario() -> None:
     other = result("s.toml --nodes 25 --events-per-topic 1 --set kr=1")
     assert (other["nodes"], other["topics"], other["metrics"]["publications"]) == (25, 6, 6)
     assert other["params"] == {"kg": 2, "kr": 1}
+
+
+def test_each_topic_of_a_plain_table_may_have_one_publisher() -> None:
+    rows = [f"n{node},t{node % 3}" for node in range(18)]
+    Path("plain.csv").write_text("\n".join(["node,topic", *rows]) + "\n")
+    found = result(
+        "--overlay rappel --subscriptions plain.csv --publish-by publisher --warmup-ms 60000 "
+        "--records-out told --records-format csv"
+    )
+    assert (found["metrics"]["hit_ratio"], found["metrics"]["relays_per_event"]) == (1, 0)
+    columns, *told = table("told/publications.csv")
+    pairs = {(row[columns.index("topic")], row[columns.index("node")]) for row in told}
+    assert len(told) == 9
+    assert len(pairs) == 3
 
 
 def test_a_delay_and_churn_of_ones_own_leave_nothing_of_the_scenarios() -> None:

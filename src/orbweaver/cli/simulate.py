@@ -81,6 +81,13 @@ def simulate(
     events_per_topic: Annotated[
         int | None, typer.Option(help="Publications on each topic. [default: 3]")
     ] = None,
+    publish_by: Annotated[
+        str | None,
+        typer.Option(
+            help="subscriber or anyone, drawn for each event; or publisher: one subscriber for "
+            "each topic, known to the overlay, as Rappel wants it. [default: subscriber]"
+        ),
+    ] = None,
     warmup_ms: Annotated[
         int | None, typer.Option(help="Milliseconds before the first publication. [default: 10000]")
     ] = None,
@@ -139,6 +146,7 @@ def simulate(
             "per_topic": events_per_topic,
             # Replaces the total number of events that a scenario gives.
             "events": None if events_per_topic is None else 0,
+            "by": publish_by,
         },
         run={"warmup_ms": warmup_ms, "records": "copies" if copies else None},
         params=parse_settings(set or []),
