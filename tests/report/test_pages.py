@@ -20,6 +20,8 @@ from tests.report.pages import PAGES
 
 WIDTH = 1300
 """Pixels of a window in which no column may be cut off."""
+PAPER = 1030
+"""Pixels between the margins of a sheet of A4 on its side."""
 BYTES_MAX = 2_000_000
 """Largest size of a page, with the JavaScript that draws its pictures."""
 EM = 16
@@ -110,6 +112,18 @@ def test_each_axis_with_labels_has_at_least_two(drawn: Drawn) -> None:
 def test_nothing_is_cut_off_in_a_browser(drawn: Drawn) -> None:
     assert len(drawn.seen["wide"]) == drawn.text.count('<div class="scroll">') + drawn.pictures
     assert [there for there, needed in drawn.seen["wide"] if needed > there] == []
+
+
+@in_a_browser
+@pytest.mark.parametrize("name", ["compare", "report of no paper"])
+def test_nothing_is_cut_off_on_paper(name: str, tmp_path: Path) -> None:
+    """Of the pages with the widest tables, as a browser prints them."""
+    page = tmp_path / "page.html"
+    PAGES[name](page)
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("@media print", "@media all"), encoding="utf-8")
+    seen = measured(page, SEEN, PAPER, tmp_path)
+    assert [there for there, needed in seen["wide"] if needed > there] == []
 
 
 def test_tables_are_narrow_enough(drawn: Drawn) -> None:

@@ -29,7 +29,9 @@ th, td { padding: .35rem .5rem; border-bottom: 1px solid var(--line); text-align
 th:first-child, td:first-child, .text th, .text td { text-align: left; }
 .good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }
 footer { margin-top: 3rem; font-size: .85rem; color: #55626f; }
+@page { size: landscape; margin: 12mm; }
 @media print { body { max-width: none; padding: 0; font-size: 11px; } .scroll { overflow: visible; }
+  table, figcaption { font-size: 8.5px; } th, td { padding: 2px 4px; } td { min-width: 0; }
   figure { overflow: visible; } figure svg { max-width: 100%; height: auto; }
   h2, thead { break-after: avoid; } tr { break-inside: avoid; } }
 """
