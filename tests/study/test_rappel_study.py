@@ -209,7 +209,7 @@ def test_a_figure_over_time_is_drawn_in_minutes() -> None:
     series = gather([result(job[0].study, course, {})])
     assert series["friends both"].over_time("covered") == {0.0: [0.0], 10.0: [0.1], 20.0: [0.2]}
     assert series["friends both"].over_time("overlapping") == {}
-    assert "minutes" in draw(figure, ["friends both"], series)
+    assert "'title': 'minutes'" in str(draw(figure, ["friends both"], series))
 
 
 @pytest.mark.parametrize(
