@@ -190,17 +190,18 @@ def test_a_check_that_does_not_count_is_shown_as_such(tmp_path: Path, series: By
 
 def test_a_page_tells_which_line_is_of_which_version(tmp_path: Path, series: BySeries) -> None:
     def of(series: str) -> str:
-        return "new" if series.startswith("topics") else "old"
+        return "newnewnew+own file" if series.startswith("topics") else "old"
 
     claims = ["S1", "S7", "S9"]
     judged = judged_on(SPIDERCAST, claims, series, lambda result: of(result.study.series))
     columns, rows = ledger_rows(judged.ledger)
     assert columns[-1] == "code"
     found = {row[0]: row[-1] for row in rows}
-    assert found == {"S1": "old", "S7": "new", "S9": "old, new"}
+    new = "newnew+own fi"  # the beginnings are enough beside the head of the page
+    assert found == {"S1": "old", "S7": new, "S9": f"old, {new}"}
     columns, rows = settings_rows(series, COLUMNS, judged.codes)
     assert columns[-1] == "code"
-    assert all(row[-1] == of(row[0]) for row in rows)
+    assert all(row[-1] == (new if of(row[0]) != "old" else "old") for row in rows)
     write_markdown(tmp_path / "spider.md", judged, "a machine, a day")
     assert "| topics | 100 | 3 |" in (tmp_path / "spider.md").read_text(encoding="utf-8")
 

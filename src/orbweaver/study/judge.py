@@ -177,5 +177,6 @@ def _codes_of(paper: Paper, claim: str, scale: str, results: Iterable[Result], c
 
 
 def told_versions(results: Iterable[Result], codes: Codes) -> str:
-    """Return the versions of the code that made these runs, as text."""
-    return ", ".join(dict.fromkeys(codes[r.run_id] for r in results))
+    """Return the beginnings of the versions of the code that made these runs, as text."""
+    made = dict.fromkeys(codes[r.run_id] for r in results)
+    return ", ".join("+".join(part[:6] for part in code.split("+")) for code in made)
