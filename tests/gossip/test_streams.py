@@ -123,3 +123,16 @@ def test_filling_a_long_gap_from_the_middle_stays_small():
         stream.settle(seq)
     assert len(stream.skipped) <= 2 * GAPS_MAX
     assert not stream.seen(9_998)
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), max_size=20))
+def test_a_run_of_numbers_is_marked_as_they_would_be_one_by_one(runs):
+    together, apart = Stream(), Stream()
+    for seq, count in runs:
+        together.settle_run(seq, count)
+        for number in range(seq, seq + count):
+            apart.settle(number)
+        assert [together.seen(n) for n in range(80)] == [apart.seen(n) for n in range(80)]
+        assert (together.next_seq, list(together.ahead)) == (apart.next_seq, list(apart.ahead))
+        if together.seen_all(seq, 2):
+            assert all(map(together.seen, (seq, seq + 1)))

@@ -68,6 +68,22 @@ class Stream:
         elif self.skipped:
             self._settle_skipped(seq)
 
+    def seen_all(self, seq: int, count: int) -> bool:
+        """Return whether these numbers, which follow each other, are all among the settled ones.
+        With numbers that were given up, it may be False although all were seen."""
+        return seq + count <= self.next_seq and not self.skipped
+
+    def settle_run(self, seq: int, count: int) -> None:
+        """Mark numbers that follow each other as seen, or as given up."""
+        if seq == self.next_seq and not self.ahead:
+            self.next_seq = seq + count
+        elif count > 1 and seq > self.highest() + 1:
+            self.ahead = [*self.ahead, seq, seq + count]
+            self._bound_ahead()
+        else:
+            for number in range(seq, seq + count):
+                self.settle(number)
+
     def highest(self) -> int:
         return (self.ahead[-1] if self.ahead else self.next_seq) - 1
 
@@ -129,5 +145,8 @@ class Stream:
             return
         add_number(ahead, at, seq)
         self.ahead = ahead
-        if len(ahead) > 2 * GAPS_MAX:
-            self.skip_below(ahead[0])
+        self._bound_ahead()
+
+    def _bound_ahead(self) -> None:
+        if len(self.ahead) > 2 * GAPS_MAX:
+            self.skip_below(self.ahead[0])

@@ -1,4 +1,4 @@
-"""A run is taken as one, and what a node does is what it would do for its events one by one."""
+"""A run is taken as one, and what it brings is what its events would bring one by one."""
 
 from collections import defaultdict
 
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orbweaver.core.messages import Event
-from orbweaver.gossip.plumtree.messages import Graft, IHave, Newest, Push, PushRun, push
+from orbweaver.gossip.plumtree.messages import Graft, IHave, Newest, Prune, Push, PushRun, push
 from tests.gossip.plumtree.plumtree_net import Net
 
 ME, FEEDER = 1, 0
@@ -39,14 +39,9 @@ def messages(drawn):
         pause = after
 
 
-def apart(found):
-    """(key, single message), with runs taken apart."""
-    for key, message in found:
-        for single in message.singles() if isinstance(message, Push) else [message]:
-            yield key, single
-
-
 def play(drawn, receive):
+    """What is delivered, and what is pushed to each neighbour, as single events. When to prune and
+    to graft is decided once for a run, so that may differ."""
     net = Net(4, (1, 0), (1, 2), (1, 3), topics="t")
     node = net.nodes[ME]
     delivered = []
@@ -60,12 +55,12 @@ def play(drawn, receive):
                     del node.outbox.timers[timer]
                     node.wake(timer)
         receive(node, sender, run)
-        # What goes to one peer is in order; between peers there is none.
-        sent = defaultdict(list)
-        for to, message in apart(node.outbox.take()):
-            sent[to].append(message)
-        got = [single for _, single in apart((0, message) for message in delivered)]
-        seen.append((dict(sent), got, dict(node.outbox.timers)))
+        pushed = defaultdict(list)
+        for to, message in node.outbox.take():
+            if isinstance(message, Push):
+                pushed[to] += message.singles()
+        got = [single for message in delivered for single in message.singles()]
+        seen.append((dict(pushed), got))
     return seen
 
 
@@ -97,36 +92,45 @@ def fed():
     return net, node
 
 
-def test_a_run_is_taken_and_passed_on_at_once(monkeypatch):
-    """Or the test above would compare a thing with itself."""
+@pytest.mark.parametrize(
+    ("sender", "coming"),
+    [(FEEDER, run(1, 99)), (FEEDER, run(3, 4)), (2, run(1, 4)), (FEEDER, run(0, 4, publisher=6))],
+    ids=["the next", "after a gap", "from another neighbour", "of another stream"],
+)
+def test_a_run_of_new_events_is_taken_and_passed_on_as_one(sender, coming):
     _, node = fed()
-    monkeypatch.setattr(type(node), "on_push", None)
     delivered = []
     node.outbox.deliver = delivered.append
-    node.on_run(FEEDER, run(1, 99))
-    assert delivered == [run(1, 99)]
-    assert node.outbox.take() == [(2, PushRun(Event("t", 5, 0, 1), 2, 0, (b"",) * 98))]
+    node.on_run(sender, coming)
+    assert delivered == [coming]
+    [(to, message)] = [sent for sent in node.outbox.take() if isinstance(sent[1], Push)]
+    passed_on = PushRun(coming.event, 2, 0, coming.more)
+    assert (to, message) == (FEEDER + 2 - sender, passed_on)
 
 
-@pytest.mark.parametrize(
-    ("sender", "late"),
-    [(FEEDER, run(3, 4)), (FEEDER, run(0, 4)), (2, run(1, 4)), (FEEDER, run(0, 4, publisher=6))],
-    ids=["a gap", "an overlap", "another neighbour", "another stream"],
-)
-def test_a_run_that_is_not_the_next_is_taken_apart(sender, late):
+def test_a_copy_of_a_run_is_pruned_once():
     _, node = fed()
-    node.on_run(sender, late)
+    node.on_run(FEEDER, run(1, 9))
+    node.outbox.take()
+    node.on_run(2, run(1, 9))
+    assert node.outbox.take() == [(2, Prune("t"))]
+
+
+def test_a_run_of_which_some_events_have_come_is_taken_apart():
+    _, node = fed()
+    node.on_run(FEEDER, run(0, 4))
     passed_on = [message for _, message in node.outbox.take() if isinstance(message, Push)]
-    assert passed_on
-    assert all(type(message) is Push for message in passed_on)
+    assert passed_on == [Push(Event("t", 5, 0, seq), 2, 0) for seq in (1, 2, 3)]
 
 
-def test_while_something_is_looked_for_each_is_looked_at():
+def test_what_is_looked_for_may_come_in_a_run():
     _, node = fed()
     node.on_push(FEEDER, Push(Event("t", 5, 0, 1), 1, 0))
     node.on_ihave(2, IHave((Newest((5, 0, "t"), 4, 0),)))
+    delivered = []
+    node.outbox.deliver = delivered.append
     node.on_run(FEEDER, run(2, 7))
-    assert [seq for _, seq, _ in node.got()] == list(range(9))
+    assert delivered == [run(2, 7)]
     assert not node._grafting.missing.events
 
 

@@ -114,12 +114,22 @@ def test_a_run_that_goes_on_is_one_entry_of_many_events():
     assert not log.put(event(7), 0, 0)
 
 
-@pytest.mark.parametrize("first", [3, 4, 6, 100])
+@pytest.mark.parametrize("first", [0, 3, 4])
 def test_a_run_that_does_not_go_on_changes_nothing(first):
     log = filled(*(event(seq) for seq in range(5)))
     assert not put_run(log, first, 5)
     assert log.positions("t") == {(1, 0, "t"): (5,)}
     assert log.sizes()["events"] == 5
+
+
+def test_a_run_may_come_after_a_gap():
+    log = filled(*(event(seq) for seq in range(5)))
+    assert put_run(log, 8, 5)
+    assert put_run(log, 20, 2)
+    assert log.positions("t") == {(1, 0, "t"): (5, 8, 13, 20, 22)}
+    assert not put_run(log, 6, 3)
+    assert log.put(event(6), 0, 0)
+    assert [seq for _, seq in kept(log)] == [0, 1, 2, 3, 4, 6, *range(8, 13), 20, 21]
 
 
 def test_a_neighbour_is_given_the_part_of_a_run_that_it_lacks():

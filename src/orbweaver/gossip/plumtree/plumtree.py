@@ -104,6 +104,8 @@ class Plumtree:
         self.ON[type(message)](self, sender, message)
 
     def on_push(self, sender: NodeId, message: Push) -> None:
+        """Take an event, or a run whose events are all new or all copies. Whatever there is to
+        decide is decided once for all of them."""
         event = message.event
         topic, seq = event.topic, event.seq
         key = (event.publisher, event.epoch, topic)
@@ -116,13 +118,12 @@ class Plumtree:
             self._on_copy(sender, message)
             return
         tree = self._tree(topic)
-        if (
-            self._grafting.missing.events
-            and self._grafting.came(key, seq, sender)
-            and tree is not None
-        ):
-            tree.feeder = sender  # the feeder so far has failed
-        stream.settle(seq)
+        if self._grafting.missing.events:
+            numbers = range(seq, seq + message.count)
+            asked = [number for number in numbers if self._grafting.came(key, number, sender)]
+            if asked and tree is not None:
+                tree.feeder = sender  # the feeder so far has failed
+        stream.settle_run(seq, message.count)
         if tree is not None and tree.take_new(sender, self._peers):
             self._outbox.send(sender, Graft(key, (), 0))
         self._deliver(message)
@@ -133,26 +134,12 @@ class Plumtree:
                 self._arm()
 
     def on_run(self, sender: NodeId, message: PushRun) -> None:
-        """Take a run. When events follow each other fast, a run nearly always is the next of its
-        stream and comes from its feeder. Then there is nothing to find out, and the run is taken
-        as one. Otherwise its events are taken one by one."""
-        event = message.event
-        key = (event.publisher, event.epoch, event.topic)
-        stream = self._streams.get(key)
-        tree = self._trees.get(event.topic)
-        if (
-            stream is not None
-            and stream.next_seq == event.seq
-            and not (stream.ahead or self._grafting.missing.events)
-            and tree is not None
-            and tree.feeder == sender
-            and sender not in tree.pruned
-            and event.publisher != self._me
-        ):
-            stream.next_seq += 1 + len(message.more)
-            tree.rival = None
-            self._deliver(message)
-            self._spread(message, key, sender)
+        """Take a run as one if it lies behind all that has come of its stream, as it nearly always
+        does, or if all of it has come before. Otherwise take its events one by one."""
+        seq = message.event.seq
+        stream = self._streams.get(message.event.stream)
+        if stream is None or seq > stream.highest() or stream.seen_all(seq, message.count):
+            self.on_push(sender, message)
         else:
             for single in message.singles():
                 self.on_push(sender, single)

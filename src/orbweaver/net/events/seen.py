@@ -48,3 +48,13 @@ class Seen:
         if len(edges) > 2 * GAPS_MAX + 1:
             del edges[:2]
         return True
+
+    def go_on(self, seq: int, count: int) -> bool:
+        """Mark numbers that follow each other as seen, if they are above all others that were seen.
+        Return False without a change if they are not."""
+        if seq <= self.edges[-1] or seq >= SEQ_MAX:
+            return False
+        self.edges.extend((seq, seq + count))
+        if len(self.edges) > 2 * GAPS_MAX + 1:
+            del self.edges[:2]
+        return True

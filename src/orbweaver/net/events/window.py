@@ -154,9 +154,9 @@ class EventLog:
         before.
 
         `source` is the neighbour that brought the event, if one did. With `more`, the payloads of
-        events that follow it, return False without a change unless the run goes on directly where
-        its stream was: then try its events one by one. Raise a `ProtocolError` if the event has
-        numbers that no publisher can have reached.
+        events that follow it, return False without a change unless the run lies behind all that
+        was seen of its stream: then try its events one by one. Raise a `ProtocolError` if the
+        event has numbers that no publisher can have reached.
         """
         seq, count = event.seq, 1 + len(more)
         key = (event.publisher, event.epoch, event.topic)
@@ -168,7 +168,7 @@ class EventLog:
         edges = known.edges
         if edges[-1] == seq:
             edges[-1] = seq + count
-        elif more or not known.settle(seq):
+        elif not (known.go_on(seq, count) if more else known.settle(seq)):
             return False
         number = self._number + 1
         self._number = known.number = self._number + count
