@@ -95,6 +95,7 @@ def test_a_node_offers_what_it_can_spare_and_probes_once() -> None:
     assert type(message) is Shed
     node.receive(peer, ShedTested(message.number + 1))
     assert not outbox.take()
+    assert not node.probing._seen, "what was not offered leaves no trace"
     for _ in range(2):
         node.receive(peer, ShedTested(message.number))
     others = {FIRST, SECOND, THIRD} - {peer}

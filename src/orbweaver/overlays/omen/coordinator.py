@@ -173,8 +173,8 @@ class Coordinator:
         """Return the shadow nodes that are not enlisted yet, and those that are to probe topics by
         which the chain has become longer; each with the mask of the topics to start a probe in.
 
-        Some neighbours start a probe in all topics together, one in each topic. Only those that
-        it does not reach start another one (`_unreached`): the topics of most are still connected.
+        For each topic one neighbour starts a probe, and few are enough for all topics. Others start
+        one only where no probe reaches them (`_unreached`): most are still connected.
         """
         shadow = session.shadow
         found = {node: 0 for node in shadow.interests() if node not in session.enlisted}

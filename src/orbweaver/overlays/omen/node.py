@@ -447,8 +447,10 @@ class OMen(Overlay):
             self.context.outbox.send(sender, ShedTested(message.number))
 
     def on_shed_tested(self, sender: NodeId, message: ShedTested) -> None:
-        topics = self.context.topics.of_mask(self.shedding.to_probe(sender, message.number))
-        self.probing.start(self.context.me, message.number, topics, but=sender)
+        mask = self.shedding.to_probe(sender, message.number)
+        if mask:
+            topics = self.context.topics.of_mask(mask)
+            self.probing.start(self.context.me, message.number, topics, but=sender)
 
     # -- the safety net
 
