@@ -265,6 +265,25 @@ def test_a_join_enlists_only_nodes_that_want_what_is_lacking() -> None:
         assert bool(made.finished()) == (not shadow), "done, if nobody can help"
 
 
+def test_nodes_that_join_at_once_do_not_vouch_for_each_other() -> None:
+    """9 joins in a. 5 does too: it has no neighbour there but 9. 3 and 4 are there already."""
+    views = LocalViews(1, 1)
+    views.keep([9], ())
+    views.of[9].topics = 0b01
+    views.of[9].backups = {5: 0b01, 3: 0b01, 4: 0b01}
+    outbox = FakeOutbox()
+    made = Coordinator(make_context(1, outbox, TABLE), OMenParams(), views)
+    made.begin_join(ChurnEvent(9, 0, "join"), 0b01, ())
+    ties = {9: [5], 5: [9], 3: [8], 4: [7]}
+    for node, enlist in made.step(()):
+        assert enlist.ties
+        told = tuple(Tie(peer, TABLE.interest("a")) for peer in ties[node])
+        made.on_report(node, ShadowReport(enlist.number, 1, told, ()))
+    outbox.clock.now += OMenParams().quiet_ms
+    edges = {tuple(sorted((to, peer))) for to, mend in made.step(()) for peer in mend.peers}
+    assert edges in ({(3, 9)}, {(4, 9)}), "5 sees to itself"
+
+
 def test_a_longer_chain_is_probed_in_all_its_topics() -> None:
     """9 leaves, and 8 next to it, which only falls silent. 3 and 4 are connected by others in both
     topics, of which only 8 had the second one. As its neighbour, 3 has to start a probe there."""

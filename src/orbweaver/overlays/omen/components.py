@@ -56,6 +56,26 @@ def joined_by_hop(
     ]
 
 
+def there_already(
+    reports: Mapping[NodeId, ShadowReport], interests: Mapping[NodeId, int], joins: NodeId
+) -> dict[NodeId, int]:
+    """Return the topics for which each shadow node can link up one that joins. A node without a
+    neighbour in a topic, besides the one that joins, may be joining itself: it counts only where no
+    other is in the overlay of that topic."""
+    tied = dict.fromkeys(interests, 0)
+    for node in interests:
+        for tie in reports[node].ties:
+            if joins not in (node, tie.node):
+                tied[node] |= tie.topics.mask
+    there = 0
+    for node, mask in interests.items():
+        there |= mask & tied[node]
+    return {
+        node: mask if node == joins else mask & (tied[node] | ~there)
+        for node, mask in interests.items()
+    }
+
+
 def joined_in_truth(
     interests: Mapping[NodeId, int], topics: int, directory: Directory
 ) -> list[Joined]:

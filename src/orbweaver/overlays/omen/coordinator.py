@@ -17,6 +17,7 @@ from orbweaver.overlays.omen.components import (
     joined_by_probe,
     joined_in_truth,
     joined_inside,
+    there_already,
 )
 from orbweaver.overlays.omen.messages import (
     Enlist,
@@ -207,7 +208,7 @@ class Coordinator:
     def _ask(self, session: Session, asked: Mapping[NodeId, int]) -> list[Given]:
         """Ask nodes for reports, and to start probes in topics, given as masks."""
         topics = self._context.topics
-        ties = session.event.kind == "leave" and self._params.components in ("inside", "hop")
+        ties = session.event.kind == "join" or self._params.components in ("inside", "hop")
         given: list[Given] = []
         for node, starts in asked.items():
             session.enlisted[node] = session.enlisted.get(node, 0) | starts
@@ -237,6 +238,8 @@ class Coordinator:
         shadow = session.shadow
         reports = session.reports
         interests = {n: mask for n, mask in shadow.interests().items() if n in reports}
+        if session.event.kind == "join":
+            interests = there_already(reports, interests, session.event.node)
         joined = self._components(session, interests, gone)
         degrees = {node: report.degree for node, report in reports.items()}
         edges = repair_tco_on_churn(interests, shadow.topics, joined, degrees, self._params.rho)
