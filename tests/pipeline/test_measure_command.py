@@ -39,7 +39,7 @@ def test_from_a_scenario_to_a_page(spark: SparkSession, tmp_path: Path) -> None:
     assert run("report", measured, "--out", page) == {"ledgers": [], "page": str(page)}
     text = page.read_text(encoding="utf-8")
     assert "2 runs of 1 settings" in text
-    assert text.count("<figure>") == 8
+    assert text.count("<figure>") == 2
     assert "<th>hit ratio</th>" in text
     degrees = [result["metrics"]["degree_mean"] for result in swept["results"]]
     assert f"<td>{sum(degrees) / 2:.2f} ±" in text
