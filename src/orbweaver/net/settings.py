@@ -120,7 +120,7 @@ class Settings(Params, frozen=True):
             ge=1,
             description="most events waiting for one peer; of other messages at most 1000 wait",
         ),
-    ] = 8192
+    ] = 1 << 16
     queue_bytes: Annotated[
         int, Meta(ge=1, description="most bytes of payload waiting for one peer")
     ] = 32 << 20
