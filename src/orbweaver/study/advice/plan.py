@@ -23,7 +23,7 @@ from orbweaver.workload.scenario import (
 )
 from orbweaver.workload.tables import table_in
 
-FIRST_NODES = 100
+FIRST_NODES = 80
 """Nodes of the first samples, for the quick answer."""
 LAST_NODES = 500
 """Most nodes of a sample."""
