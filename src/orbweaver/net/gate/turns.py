@@ -59,13 +59,14 @@ class RoundRobin:
 
     def _serve(self, connection: Served) -> None:
         address = connection.address
-        began = perf_counter()
-        more = connection.serve(TURN_S - self._spent.get(address, 0.0))
-        took = perf_counter() - began
-        self._spent[address] = self._spent.get(address, 0.0) + took
-        connection.use.add(took, self._loop.time())
+        spent = self._spent.get(address, 0.0)
         if self._next is None:
             self._next = self._loop.call_soon(self._new_turn)
+        began = perf_counter()
+        more = connection.serve(TURN_S - spent)
+        took = perf_counter() - began
+        self._spent[address] = spent + took
+        connection.use.add(took, self._loop.time())
         if more:
             self._served.append(connection)
 

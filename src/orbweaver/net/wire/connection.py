@@ -130,7 +130,6 @@ class Connection(asyncio.Protocol):
         """How many pings were sent, and how many were answered. The far end reads in order: when
         it has answered a ping, it has read everything sent before the ping."""
         self.strikes = 0
-        self.misbehaved = False
         self.topics_named = 0
         """How many topics the peer was the first to name."""
         self.told_cards: dict[NodeId, int] = {}
@@ -222,6 +221,9 @@ class Connection(asyncio.Protocol):
         except ProtocolError as error:
             self._owner.counters.bad_frames += 1
             self.refuse(str(error))
+        except BaseException:  # it would wait for ever, since nothing more is read
+            self.abort()
+            raise
         if not self.alive:
             self._frames.clear()
         self._read_if_free()
@@ -319,7 +321,6 @@ class Connection(asyncio.Protocol):
 
     def _blame(self, weight: float, reason: str) -> None:
         if self.standing.blame(weight, self._loop.time()):
-            self.misbehaved = True
             self.refuse(reason)
 
     def _note_round_trip(self, ms: float) -> None:
