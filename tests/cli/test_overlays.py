@@ -40,6 +40,7 @@ def test_json_tells_parameters_and_promises(listed: dict[str, Any], name: str) -
     found = listed[name]
     assert set(found) == {"summary", "paper", "claims", "parameters"}
     assert set(found["claims"]) == {
+        "always_zero",
         "noiseless",
         "topic_connected",
         "total_delivery",
