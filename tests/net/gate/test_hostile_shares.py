@@ -74,11 +74,10 @@ def test_a_huge_question_is_not_even_decoded(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_question_is_charged_by_its_size() -> None:
     async def scenario() -> None:
-        async with arena(**PATIENT) as ring:
+        async with arena(upkeep_per_s=30.0, tempo=2.0, **PATIENT) as ring:
             small, large = await ring.member(), await ring.member()
             for attacker, size in ((small, 100), (large, 900_000)):
-                for _ in range(4):
-                    attacker.control(large_ask(size))
+                attacker.control(large_ask(size))
             resting = await connection_of(ring, large)
             await until(lambda: resting._rest_until > 0)
             await heard(small)
@@ -91,15 +90,14 @@ def test_a_question_is_charged_by_its_size() -> None:
 def test_a_new_connection_brings_no_new_allowance() -> None:
     async def scenario() -> None:
         async with arena(**PATIENT) as ring:
-            identity = Identity.generate()
-            for _ in range(2):
-                attacker = await ring.member(identity=identity)
-                # Fewer than may come at once, each time.
-                attacker.send(*[Heartbeat((), None)] * 700)
-                before = ring.counters.messages_in
-                await until(lambda: ring.counters.messages_in >= before + 700)  # noqa: B023
+            identity, standings = Identity.generate(), []
+            for source in (SOMEWHERE, ELSEWHERE):
+                attacker = ring.attacker(identity=identity, source=source)
+                await attacker.shake_hands()
+                standings.append((await connection_of(ring, attacker)).standing)
                 await attacker.close()
-            assert ring.counters.flooded >= 1
+                await until(lambda: ring.victim.host.peers.known(identity.node) is None)
+            assert standings[0] is standings[1]
             await ring.check()
 
     run(scenario)
