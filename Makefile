@@ -25,9 +25,10 @@ demo: $(READY)  ## Run ten nodes, then ask which overlay suits the example (two 
 	@$(BIN)/orbweaver swarm 10 --seconds 10
 	@$(BIN)/orbweaver advise --quick --store $(OUT)/advise --out $(OUT)/advise.html
 
-claims: $(READY)  ## Run SpiderCast's claims again and write a page (ten minutes)
+PAPER := spidercast
+claims: $(READY)  ## Run a paper's claims again (ten minutes and more); PAPER=vitis, magnet, omen, rappel
 	@mkdir -p $(OUT)
-	@$(BIN)/orbweaver reproduce spidercast --store $(OUT)/store --out $(OUT)/spidercast.html
+	@$(BIN)/orbweaver reproduce $(PAPER) --store $(OUT)/store --out $(OUT)/$(PAPER).html
 
 test: $(READY)  ## Run the tests (minutes)
 	$(BIN)/python -m pytest -q -n 2
