@@ -78,6 +78,33 @@ def test_who_lacks_much_asks_again_at_once() -> None:
     asyncio.run(scenario())
 
 
+def test_a_question_that_was_ignored_is_asked_again() -> None:
+    """One that comes too early, or while the connection is full, is ignored."""
+    size, count, ignored = 100_000, 40, 2
+
+    async def scenario() -> None:
+        async with make_node() as stays:
+            await stays.subscribe("news")
+            for _ in range(count):
+                await stays.publish("news", bytes(size))
+            answers, questions = stays._catch_up._answers, []
+            on_ask = answers.on_ask
+
+            def ignore_the_second(connection: Connection, message: Ask) -> None:
+                questions.append(message)
+                if len(questions) != ignored:
+                    on_ask(connection, message)
+
+            answers.on_ask = ignore_the_second  # type: ignore[method-assign]
+            await asyncio.sleep(0.2)  # younger events are not given
+            async with make_node(join=[stays.address], catch_up_s=1e6) as node:
+                await node.subscribe("news", since=60)
+                await until(lambda: node.counters.caught_up == count)
+            assert len(questions) > ignored
+
+    asyncio.run(scenario())
+
+
 def test_what_was_there_already_is_no_reason_to_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """As of what is sent to a node that has lost its memory of streams, but not its window."""
 

@@ -56,6 +56,9 @@ that numbers before the first edge count as seen. Without a limit, a publisher w
 could make questions too large to be read."""
 MUCH_EVENTS, MUCH_BYTES = 50, ANSWER_BYTES // 2
 """Number of events, or bytes of events, in one answer from which on there are probably more."""
+AGAIN_MAX = 4
+"""How many times a node that had many events is asked again before its next answer. It ignores a
+question that comes too early, or while its connection is full."""
 ASKED_S = 30.0
 """Seconds for which answers to a question are accepted."""
 
@@ -81,8 +84,9 @@ class CatchUp:
         self._now = now
         self._chance = chance
         self._asked: dict[NodeId, float] = {}
-        self._got: dict[NodeId, tuple[int, int]] = {}
-        """Node -> (new events, bytes of new events) in answer to the last question."""
+        self._got: dict[NodeId, tuple[int, int, int]] = {}
+        """Node -> (new events, bytes of new events) in its last answer, and how many times it was
+        asked again since."""
         self._telling: set[NodeId] = set()
         """Nodes whose answers have come since the last call of `go_on`."""
         self._turns: dict[NodeId, float] = {}
@@ -96,10 +100,11 @@ class CatchUp:
         """Ask nodes again that had many events, once their answer is complete. The upkeep calls
         `go_on` often, since a window may lose events in the meantime."""
         telling, self._telling = self._telling, set()
-        for node, (events, size) in list(self._got.items()):
-            if node not in telling and (events >= MUCH_EVENTS or size >= MUCH_BYTES):
-                del self._got[node]
+        for node, (events, size, again) in list(self._got.items()):
+            much = events >= MUCH_EVENTS or size >= MUCH_BYTES
+            if much and node not in telling and again < AGAIN_MAX:
                 self.ask(node)
+                self._got[node] = (events, size, again + 1)
 
     def step(self) -> None:
         """Ask the neighbour that was not asked for longest. Each neighbour has its turn, since only
@@ -217,5 +222,7 @@ class CatchUp:
             return
         self._telling.add(peer)
         if self._deliver(carrier, peer):
-            events, size = self._got.get(peer, (0, 0))
-            self._got[peer] = (events + 1, size + len(message.payload))
+            events, size, again = self._got.get(peer, (0, 0, 0))
+            if again:  # this answer is a new one
+                events = size = 0
+            self._got[peer] = (events + 1, size + len(message.payload), 0)
