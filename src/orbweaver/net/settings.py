@@ -105,7 +105,7 @@ class Settings(Params, frozen=True):
 
     window_events: Annotated[
         int, Meta(ge=0, description="events of each topic kept for nodes that missed them")
-    ] = 10_000
+    ] = 100_000
     window_s: Annotated[float, Meta(gt=0, description="how long events are kept")] = 300.0
     window_bytes: Annotated[
         int, Meta(ge=0, description="memory for all kept events, approximately")

@@ -85,7 +85,7 @@ class CatchUp:
         self._chance = chance
         self._asked: dict[NodeId, float] = {}
         self._got: dict[NodeId, tuple[int, int, int]] = {}
-        """Node -> (new events, bytes of new events) in its last answer, and how many times it was
+        """Node -> (new events, bytes of new events) in its last answers, and how many times it was
         asked again since."""
         self._telling: set[NodeId] = set()
         """Nodes whose answers have come since the last call of `go_on`."""
@@ -102,9 +102,12 @@ class CatchUp:
         telling, self._telling = self._telling, set()
         for node, (events, size, again) in list(self._got.items()):
             much = events >= MUCH_EVENTS or size >= MUCH_BYTES
-            if much and node not in telling and again < AGAIN_MAX:
-                self.ask(node)
+            if much and node not in telling:
                 self._got[node] = (events, size, again + 1)
+                if again == AGAIN_MAX:
+                    del self._got[node]
+                else:
+                    self.ask(node)
 
     def step(self) -> None:
         """Ask the neighbour that was not asked for longest. Each neighbour has its turn, since only
@@ -141,7 +144,6 @@ class CatchUp:
         asked = list(self._since) if topics is None else [t for t in topics if t in self._since]
         chosen = sample(self._chance, asked, TOPICS_MAX)
         self._asked[node] = self._now()
-        self._got.pop(node, None)
         salt = self._chance.getrandbits(64)
         self._say(peer.connection, salt, ROUNDS_MAX, {topic: [WHOLE] for topic in chosen})
 
@@ -222,7 +224,5 @@ class CatchUp:
             return
         self._telling.add(peer)
         if self._deliver(carrier, peer):
-            events, size, again = self._got.get(peer, (0, 0, 0))
-            if again:  # this answer is a new one
-                events = size = 0
+            events, size, _ = self._got.get(peer, (0, 0, 0))
             self._got[peer] = (events + 1, size + len(message.payload), 0)
