@@ -102,7 +102,8 @@ def test_dropped_by_a_queue(tmp_path: Path) -> None:
     if receiver in trace.delivered:  # the other node asked for it again
         assert trace.path(receiver)
     else:
-        assert (stop.reason, stop.why) == ("lost", "queue")
+        again = ("under way", "")  # asked for again, and not there when the node stopped
+        assert (stop.reason, stop.why) in (("lost", "queue"), again)
 
 
 def test_a_peer_that_cannot_be_reached(tmp_path: Path) -> None:

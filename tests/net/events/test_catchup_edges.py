@@ -49,6 +49,7 @@ def test_answers_that_come_after_the_end_of_a_subscription_are_nobodys_fault() -
                     assert connection.strikes == 0
 
             node.host.on_control = listen
+            await until(lambda: len(node.host.links()) == 1)
             (peer,) = node.host.links()
             await asyncio.sleep(0.2)  # 2 s of the overlay's: younger events are not given
             publisher._catch_up._answers._answered.clear()  # nor are they to who asked a moment ago
@@ -117,6 +118,7 @@ def test_what_was_there_already_is_no_reason_to_ask_again(monkeypatch: pytest.Mo
             monkeypatch.setattr(node._log, "positions", lambda _: {})
             publisher._catch_up._answers._answered.clear()
             before = node.counters.repeated
+            await until(lambda: len(node.host.links()) == 1)
             (peer,) = node.host.links()
             node._catch_up.ask(peer)
             await until(lambda: node.counters.repeated >= before + 100)
