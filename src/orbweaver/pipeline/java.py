@@ -67,6 +67,9 @@ logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
 logger.tasks.level = off
 logger.files.name = org.apache.spark.sql.execution.datasources.FileFormatWriter
 logger.files.level = off
+# A task that is ended as its job fails may find that what the job shared is gone already.
+logger.context.name = org.apache.spark.TaskContextImpl
+logger.context.level = off
 logger.utils.name = org.apache.spark.util.Utils
 logger.utils.filter.abort.type = RegexFilter
 logger.utils.filter.abort.regex = Aborting task.*
