@@ -179,7 +179,7 @@ def test_many_ids_at_one_address_do_not_keep_others_waiting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def scenario() -> None:
-        async with arena(**PATIENT) as ring:
+        async with arena(queue_messages=1 << 16, **PATIENT) as ring:  # none is crowded
             clock = Slow(ring, monkeypatch)
             crowd = [await ring.attacker(source=SOMEWHERE).shake_hands() for _ in range(5)]
             honest = await ring.attacker(source=ELSEWHERE).shake_hands()

@@ -102,7 +102,7 @@ class CatchUp:
         telling, self._telling = self._telling, set()
         for node, (events, size, again) in list(self._got.items()):
             much = events >= MUCH_EVENTS or size >= MUCH_BYTES
-            if much and node not in telling:
+            if much and node not in telling and node not in self._compared:
                 self._got[node] = (events, size, again + 1)
                 if again == AGAIN_MAX:
                     del self._got[node]
