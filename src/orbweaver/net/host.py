@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 TIMER_AGAIN_MS = 1000
 """Milliseconds after which a timer that failed is tried again."""
-PACKED = 1 / 16
+PACKED = 0.5
 """Fullness of the fullest queue of events from which on the node reads very slowly; from
 `CROWDED` on it reads slowly. So senders are slowed down before events have to be dropped, but
 one slow neighbour never stops them."""

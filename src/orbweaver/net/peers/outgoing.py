@@ -26,7 +26,7 @@ from orbweaver.records.live import LiveRecorder
 
 WRITE_MAX = 128 << 10
 """Bytes written at once to one peer; the rest waits until they have been sent."""
-CROWDED = 1 / 64
+CROWDED = 0.125
 """Fullness of the fullest queue of events from which on publishers and senders have to wait."""
 STALLED_S = 1.0
 """Seconds after which publishers and senders do not wait for a neighbour that reads nothing."""
