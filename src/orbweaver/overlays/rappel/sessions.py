@@ -76,7 +76,7 @@ class Sessions:
         """Feeds whose staggered join is still to come (section 5.2)."""
         self._staggered = 0
         self.epoch = 0
-        """The epoch of what the node publishes in this session. No two sessions have the same."""
+        """The epoch of what the node publishes until it stops. It is never used again."""
         self._feeds: dict[Topic, msgspec.Raw] = {}
         self._blob = context.kept
         try:
