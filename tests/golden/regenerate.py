@@ -20,6 +20,7 @@ from orbweaver.gossip.messages import (
     Notice,
     Pull,
     Pulled,
+    Recent,
     Relay,
     Shuffle,
     ShuffleReply,
@@ -125,7 +126,7 @@ def scribe_samples(event: Event) -> list[Message]:
         scribe.ScribePublish(event, 1, 15, four),
         scribe.ScribePublished(name),
         scribe.ScribeMulticast(event, 2, 15),
-        scribe.ScribeRecent((scribe.Span(event.stream, 1, 3),)),
+        scribe.ScribeRecent((Recent(event.stream, 1, 3),)),
     ]
 
 
@@ -204,7 +205,7 @@ def magnet_samples(interest: Interest, event: Event) -> list[Message]:
     entry = magnet.RingDescriptor(node, NOTHING, 12, place)
     sample = magnet.Sample(node, interest, (), (("news", 1.5),), place, True, 12)
     samples = magnet.TopicSamples("news", (sample,))
-    recent = magnet.Recent(event.stream, 1, 3)
+    recent = Recent(event.stream, 1, 3)
     return [
         magnet.Ping(True, None),
         magnet.Ping(False, entry),

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Generic, TypeVar
 
+import msgspec
 from msgspec import Meta
 
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Carrier, Message, Purpose
+from orbweaver.core.messages import Carrier, Message, Purpose, StreamId
 from orbweaver.gossip.descriptor import ENTRIES_MAX, Ages, Descriptor
 
 D = TypeVar("D", bound=Descriptor)
@@ -111,6 +112,14 @@ class Pull(Message, frozen=True, gc=False, tag="pull"):
 
     purpose: ClassVar[Purpose] = "repair"
     event: EventId
+
+
+class Recent(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A stream of which the sender has recent events, from `first` to `last`."""
+
+    stream: StreamId
+    first: Annotated[int, Meta(ge=0)]
+    last: Annotated[int, Meta(ge=0)]
 
 
 class Pulled(Carrier, frozen=True, gc=False, tag="pulled"):

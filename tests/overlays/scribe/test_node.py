@@ -16,7 +16,7 @@ from orbweaver.core.messages import Event
 from orbweaver.core.params import build
 from orbweaver.core.seeds import generator
 from orbweaver.core.topics import TopicTable
-from orbweaver.gossip.messages import Pull, Relay
+from orbweaver.gossip.messages import Pull, Recent, Relay
 from orbweaver.overlays.scribe import Scribe
 from orbweaver.overlays.scribe.messages import (
     PastryAlive,
@@ -29,7 +29,6 @@ from orbweaver.overlays.scribe.messages import (
     ScribePublish,
     ScribePublished,
     ScribeRecent,
-    Span,
 )
 from orbweaver.overlays.scribe.pastry import id_distance
 from orbweaver.sim.simulation import Simulation
@@ -284,7 +283,7 @@ def test_a_node_that_is_farther_than_this_one_cannot_confirm_events() -> None:
     key = node.keys["news"]
     far = next(NodeId(n) for n in range(10, 99) if not node.pastry.closer(NodeId(n), key))
     node.receive(far, ScribePublished((event.publisher, event.epoch, "news", event.seq)))
-    assert node.events.unconfirmed
+    assert node.multicast.unconfirmed
 
 
 def test_a_root_hands_recent_events_over_to_the_next_root() -> None:
@@ -304,8 +303,8 @@ def test_a_new_child_is_told_of_recent_events_and_all_children_three_times() -> 
     node.receive(LIAR, Relay(("news",)))
     outbox.take()
     run_for(node, outbox, 300)
-    told = (Span(event.stream, 0, 0),)
-    assert [(to, m.spans) for to, m in sent(outbox, ScribeRecent)] == [(LIAR, told)]
+    told = (Recent(event.stream, 0, 0),)
+    assert [(to, m.recent) for to, m in sent(outbox, ScribeRecent)] == [(LIAR, told)]
     for _ in range(20):
         node.receive(LIAR, Relay(("news",)))
         run_for(node, outbox, 500)
@@ -325,10 +324,10 @@ def test_a_gap_is_pulled_at_once_and_an_event_is_delivered_once() -> None:
 
 def test_what_a_tree_neighbour_tells_of_is_pulled_and_what_a_stranger_tells_of_is_not() -> None:
     node, outbox = linked()
-    span = Span((NodeId(9), 1000, "news"), 4, 5)
-    node.receive(LIAR, ScribeRecent((span,)))
+    one = Recent((NodeId(9), 1000, "news"), 4, 5)
+    node.receive(LIAR, ScribeRecent((one,)))
     assert sent(outbox, Pull) == []
-    node.receive(PEER, ScribeRecent((span, Span((NodeId(9), 1000, "news"), 0, 2**62))))
+    node.receive(PEER, ScribeRecent((one, Recent((NodeId(9), 1000, "news"), 0, 2**62))))
     pulled = [m.event[3] for _, m in sent(outbox, Pull)]
     assert pulled[:2] == [4, 5]
     assert len(pulled) <= 128

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Context
+from orbweaver.gossip.messages import Recent
 from orbweaver.gossip.ring import KeptRing
 from orbweaver.overlays.magnet.branch import Branch, end_of
-from orbweaver.overlays.magnet.messages import Beat, Branching, Recents
+from orbweaver.overlays.magnet.messages import Beat, Branching
 from orbweaver.overlays.magnet.params import MagnetParams
 
 ALL_EVERY = 4
@@ -26,7 +27,7 @@ class Beats:
         context: Context,
         params: MagnetParams,
         skewed: KeptRing,
-        recent: Callable[[Topic], Recents],
+        recent: Callable[[Topic], tuple[Recent, ...]],
     ) -> None:
         """`recent` returns the events that a child may have missed."""
         self._outbox = context.outbox
@@ -96,5 +97,5 @@ class Beats:
             self._outbox.send(child, Beat(name_all, tuple(found)))
 
 
-def _branching(topic: Topic, branch: Branch, end: int, recent: Recents) -> Branching:
+def _branching(topic: Topic, branch: Branch, end: int, recent: tuple[Recent, ...]) -> Branching:
     return Branching(topic, end, branch.root, max(0, branch.beat), branch.depth + 1, recent)

@@ -8,10 +8,10 @@ import msgspec
 from msgspec import Meta
 
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Carrier, Message, Purpose, StreamId
+from orbweaver.core.messages import Carrier, Message, Purpose
 from orbweaver.core.topics import Interest
 from orbweaver.gossip.descriptor import ENTRIES_MAX, Ages, Descriptor
-from orbweaver.gossip.messages import EventId
+from orbweaver.gossip.messages import EventId, Recent
 
 Place = Annotated[int, Meta(ge=0)]
 """A place on the skewed ring, of 64 bits. The wire has no larger numbers."""
@@ -192,17 +192,6 @@ class Grow(Message, frozen=True, gc=False, tag="grow"):
     hops: Count
 
 
-class Recent(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A stream of which the sender has recent events, from `first` to `last`."""
-
-    stream: StreamId
-    first: Count
-    last: Count
-
-
-Recents = tuple[Recent, ...]
-
-
 class Branching(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A parent's news for a child in one tree."""
 
@@ -214,7 +203,7 @@ class Branching(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Counts the beats of the root. A branch that hears no new one has lost its root."""
     depth: Count
     """As in `Grow`."""
-    recent: Recents
+    recent: tuple[Recent, ...]
 
 
 class Beat(Message, frozen=True, gc=False, tag="beat"):
@@ -230,7 +219,7 @@ class Have(Message, frozen=True, gc=False, tag="have"):
     """A child's answer to a BEAT: events that the parent did not name."""
 
     purpose: ClassVar[Purpose] = "repair"
-    recent: Recents
+    recent: tuple[Recent, ...]
 
 
 class LeaveTree(Message, frozen=True, gc=False, tag="leave-tree"):

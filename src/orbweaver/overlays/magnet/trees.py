@@ -20,6 +20,7 @@ from orbweaver.core.identifiers import PLACE_OF_TOPIC
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import pick
+from orbweaver.gossip.messages import Recent
 from orbweaver.overlays.magnet.beats import ALL_EVERY, Beats
 from orbweaver.overlays.magnet.branch import Branch, end_of, in_range, is_outside
 from orbweaver.overlays.magnet.messages import (
@@ -28,7 +29,6 @@ from orbweaver.overlays.magnet.messages import (
     Grow,
     JoinTree,
     LeaveTree,
-    Recents,
 )
 from orbweaver.overlays.magnet.params import MagnetParams
 from orbweaver.overlays.magnet.table import Table
@@ -52,7 +52,7 @@ class Trees:
         params: MagnetParams,
         table: Table,
         members: Callable[[Topic], list[NodeId]],
-        recent: Callable[[Topic], Recents],
+        recent: Callable[[Topic], tuple[Recent, ...]],
     ) -> None:
         """`members` returns subscribers of a topic that the membership service knows, `recent` the
         events that a child may have missed."""

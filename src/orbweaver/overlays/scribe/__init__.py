@@ -12,9 +12,9 @@ not noiseless.
 
 `node.Scribe` owns the parts: `pastry.PastryState` is the leaf set and the routing table,
 `arrival.Arrival` joins, `links.PastryLinks` keeps the links and repairs the state,
-`gossip.relays` has the trees, `multicast.Dissemination` sends events along them, and
-`events.ScribeEvents` remembers what was published. docs/overlays/scribe.md maps every section to
-its function and tells where we deviate.
+`gossip.relays` has the trees, and `multicast.Dissemination` sends events along them, repeats those
+that no root has confirmed (`events.Unconfirmed`) and pulls what was missed (`gossip.tree_events`).
+docs/overlays/scribe.md maps every section to its function and tells where we deviate.
 """
 
 from orbweaver.overlays.scribe.node import Scribe

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-import msgspec
 from msgspec import Meta
 
 from orbweaver.core.ids import NodeId
-from orbweaver.core.messages import Carrier, Message, Purpose, StreamId
-from orbweaver.gossip.messages import EventId
+from orbweaver.core.messages import Carrier, Message, Purpose
+from orbweaver.gossip.messages import EventId, Recent
 
 NODES_MAX = 1024
 """Most nodes that a message names: a leaf set and all rows of a routing table have fewer."""
-SPANS_MAX = 1024
-"""Most spans in a message."""
+RECENT_MAX = 1024
+"""Most streams in a message."""
 ROWS = 32
 """How many rows a routing table has: one for each digit of an identifier."""
 
@@ -91,19 +90,11 @@ class ScribeMulticast(Carrier, frozen=True, gc=False, tag="scribe.multicast"):
     """An event along an edge of its topic's tree."""
 
 
-class Span(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A stream of which the sender has recent events, from `first` to `last`."""
-
-    stream: StreamId
-    first: Number
-    last: Number
-
-
 class ScribeRecent(Message, frozen=True, gc=False, tag="scribe.recent"):
     """Tell a tree neighbour of recent events. It pulls those that it lacks."""
 
     purpose: ClassVar[Purpose] = "repair"
-    spans: Annotated[tuple[Span, ...], Meta(max_length=SPANS_MAX)]
+    recent: Annotated[tuple[Recent, ...], Meta(max_length=RECENT_MAX)]
 
 
 MESSAGES = (PastryJoin, PastryRows, RowRequest, PastryProbe, PastryProbeOk, PastryAlive,

@@ -3,25 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from orbweaver.core.identifiers import PLACE_OF_TOPIC
 from orbweaver.core.ids import NodeId, Topic, check_topic
 from orbweaver.core.messages import Event
 from orbweaver.core.overlay import Context
 from orbweaver.gossip.cache import Held
-from orbweaver.gossip.messages import EventId, Pull
+from orbweaver.gossip.messages import EventId, Pull, Recent
 from orbweaver.gossip.relays import Relays
+from orbweaver.gossip.tree_events import TreeEvents, name_of
 from orbweaver.overlays.scribe.arrival import HOPS_MAX
-from orbweaver.overlays.scribe.events import ScribeEvents, name_of
+from orbweaver.overlays.scribe.events import Unconfirmed
 from orbweaver.overlays.scribe.links import PastryLinks, PastryPeer
 from orbweaver.overlays.scribe.messages import (
-    SPANS_MAX,
+    RECENT_MAX,
     ScribeMulticast,
     ScribePublish,
     ScribePublished,
     ScribeRecent,
-    Span,
 )
 from orbweaver.overlays.scribe.params import ScribeParams
 from orbweaver.overlays.scribe.pastry import PastryState, pastry_id
@@ -53,7 +53,7 @@ class TopicKeys(dict[Topic, int]):
 
 
 class Dissemination:
-    """The way of events through one node. `ScribeEvents` remembers them, `Relays` knows the trees,
+    """The way of events through one node. `TreeEvents` keeps them, `Relays` knows the trees,
     and the messages are sent here."""
 
     def __init__(
@@ -64,7 +64,7 @@ class Dissemination:
         keys: TopicKeys,
         relays: Relays,
         links: PastryLinks,
-        events: ScribeEvents,
+        subscribed: Mapping[Topic, int],
     ) -> None:
         self._me = context.me
         self._outbox = context.outbox
@@ -73,7 +73,8 @@ class Dissemination:
         self._keys = keys
         self._relays = relays
         self._links = links
-        self._events = events
+        self._events = TreeEvents(context, subscribed, params.cache_size, params.keep_ms)
+        self.unconfirmed = Unconfirmed(params.keep_ms)
         self._roots: dict[Topic, NodeId] = {}
         """Topic -> the node that confirmed the last event as its root."""
         self._rooted: dict[Topic, None] = {}
@@ -83,14 +84,20 @@ class Dissemination:
         to them at that time."""
         self._beating = False
 
+    def start(self) -> None:
+        self._events.start()
+
+    def backlog(self) -> int:
+        return self.unconfirmed.backlog(self._outbox.now())
+
     # -- to the root
 
     def publish(self, topic: Topic, payload: bytes) -> Event:
-        held = self._events.make(check_topic(topic), payload)
+        held = self._events.number(check_topic(topic), payload)
         if self.is_root(topic):
             self.take_as_root(held)
         else:
-            self._events.entrust(held)
+            self.unconfirmed.entrust(held, self._outbox.now())
             self.send_to_roots()
         return held.event
 
@@ -100,7 +107,7 @@ class Dissemination:
     def send_to_roots(self) -> None:
         """Send the events for which this node is responsible towards their roots. The second time
         the root may be another one, or the way to it broken."""
-        for waiting in self._events.due():
+        for waiting in self.unconfirmed.due(self._outbox.now()):
             held, topic = waiting.held, waiting.held.event.topic
             hop = self._state.next_hop(self._keys[topic])
             if hop is None:
@@ -112,7 +119,7 @@ class Dissemination:
             age_ms = held.age_at(self._outbox.now())
             to = self._roots.get(topic, hop)
             self._outbox.send(to, ScribePublish(held.event, held.hops + 1, age_ms, self._me))
-        if self._events.unconfirmed:
+        if self.unconfirmed:
             self._links.step_soon()
 
     def on_publish(self, message: ScribePublish) -> None:
@@ -128,16 +135,14 @@ class Dissemination:
 
     def on_published(self, sender: NodeId, message: ScribePublished) -> None:
         topic = message.event[2]
-        if message.event in self._events.unconfirmed and self._state.closer(
-            sender, self._keys[topic]
-        ):
-            del self._events.unconfirmed[message.event]
+        if message.event in self.unconfirmed and self._state.closer(sender, self._keys[topic]):
+            self.unconfirmed.confirm(message.event)
             self._roots[topic] = sender
 
     def take_as_root(self, held: Held, message: ScribePublish | None = None) -> None:
         """Begin the way of an event down the tree."""
         event = held.event
-        self._events.unconfirmed.pop(name_of(event), None)
+        self.unconfirmed.confirm(name_of(event))
         self._rooted[event.topic] = None
         age_ms = held.age_at(self._outbox.now())
         if self._events.take(message or ScribeMulticast(event, held.hops, age_ms)):
@@ -149,8 +154,8 @@ class Dissemination:
         for topic in list(self._rooted):
             if not self.is_root(topic):
                 del self._rooted[topic]
-                for held in self._events.held(topic):
-                    self._events.entrust(held)
+                for held in self._events.of_topic(topic):
+                    self.unconfirmed.entrust(held, self._outbox.now())
 
     # -- down the tree
 
@@ -169,9 +174,9 @@ class Dissemination:
             self._pull(sender, self._events.gaps_before(event))
 
     def _pass_on(self, event: Event, peers: Sequence[NodeId]) -> None:
-        message = self._events.copy(name_of(event)) if peers else None
-        if message is not None:
-            self._outbox.send_all(peers, message)
+        held = self._events.get(name_of(event)) if peers else None
+        if held is not None:
+            self._outbox.send_all(peers, self._copy(held))
         if not self._beating:
             self._beating = True
             self._outbox.set_timer("beat", self._params.beat_ms)
@@ -180,6 +185,7 @@ class Dissemination:
 
     def beat(self) -> None:
         """Tell the children of events, a few times after the last one."""
+        self._events.forget()
         topics = self._events.topics(BEATS * self._params.beat_ms)
         branches = self._relays.branches
         self._tell({t: list(branches[t].children) for t in topics if t in branches})
@@ -201,16 +207,16 @@ class Dissemination:
         self._tell(new)
 
     def _tell(self, peers: dict[Topic, list[NodeId]]) -> None:
-        out: dict[NodeId, list[Span]] = {}
+        out: dict[NodeId, list[Recent]] = {}
         for topic, of_topic in peers.items():
-            spans = self._events.spans(topic) if of_topic else []
+            told = self._events.told(topic) if of_topic else ()
             for peer in of_topic:
-                out.setdefault(peer, []).extend(spans)
-        for peer, spans in out.items():
-            self._outbox.send(peer, ScribeRecent(tuple(spans[:SPANS_MAX])))
+                out.setdefault(peer, []).extend(told)
+        for peer, recent in out.items():
+            self._outbox.send(peer, ScribeRecent(tuple(recent[:RECENT_MAX])))
 
     def on_recent(self, sender: NodeId, message: ScribeRecent) -> None:
-        near = [span for span in message.spans if sender in self._relays.peers(span.stream[2])]
+        near = [one for one in message.recent if sender in self._relays.peers(one.stream[2])]
         self._pull(sender, self._events.lacking(near))
 
     def _pull(self, peer: NodeId, names: Sequence[EventId]) -> None:
@@ -218,6 +224,10 @@ class Dissemination:
             self._outbox.send(peer, Pull(name))
 
     def on_pull(self, sender: NodeId, message: Pull) -> None:
-        found = self._events.copy(message.event)
-        if found is not None:
-            self._outbox.send(sender, found)
+        held = self._events.get(message.event)
+        if held is not None:
+            self._outbox.send(sender, self._copy(held))
+
+    def _copy(self, held: Held) -> ScribeMulticast:
+        """Return an event as it is passed on."""
+        return ScribeMulticast(held.event, held.hops + 1, held.age_at(self._outbox.now()))

@@ -13,7 +13,6 @@ from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.messages import Pull, Relay, Unrelay
 from orbweaver.gossip.relays import Relays
 from orbweaver.overlays.scribe.arrival import Arrival
-from orbweaver.overlays.scribe.events import ScribeEvents
 from orbweaver.overlays.scribe.links import PastryLinks
 from orbweaver.overlays.scribe.messages import (
     MESSAGES,
@@ -52,11 +51,16 @@ class Scribe(Overlay):
         self.pastry = PastryState(context.me, context.places, params.leaf_set, params.proximity)
         self.keys = TopicKeys(context, params.root == "publisher")
         self.relays = Relays(context, self.pastry.next_hop, params.relay_ms, self.keys)
-        self.events = ScribeEvents(context, params, self.interest.subscribed)
         self.neighbors = PastryLinks(context, params, self.pastry, self.relays)
         self.arrival = Arrival(context, params.join_ms, self.pastry, self.neighbors)
         self.multicast = Dissemination(
-            context, params, self.pastry, self.keys, self.relays, self.neighbors, self.events
+            context,
+            params,
+            self.pastry,
+            self.keys,
+            self.relays,
+            self.neighbors,
+            self.interest.subscribed,
         )
         self.running = False
 
@@ -76,7 +80,7 @@ class Scribe(Overlay):
         outbox, rng, params = self.context.outbox, self.context.rng, self.params
         self.running = True
         self.interest.start(outbox.now())
-        self.events.start()
+        self.multicast.start()
         self.relays.want(self.interest.subscribed)
         self.neighbors.start()
         self.arrival.learn(contacts)
@@ -167,7 +171,7 @@ class Scribe(Overlay):
     # -- what hosts ask
 
     def backlog(self) -> int:
-        return self.events.backlog()
+        return self.multicast.backlog()
 
     def links(self) -> Collection[NodeId]:
         return self.neighbors.peers.keys()
