@@ -54,6 +54,11 @@ def sent(records: Records, start_ms: int = 0, end_ms: int | None = None) -> dict
     return _sum_sends(records, "count", start_ms, end_ms)
 
 
+def sent_by_kind(records: Records, start_ms: int = 0, end_ms: int | None = None) -> dict[str, int]:
+    """Return the same for each type of message, by its name on the wire."""
+    return _sum_sends(records, "count", start_ms, end_ms, by="kind")
+
+
 def sent_bytes(records: Records, start_ms: int = 0, end_ms: int | None = None) -> dict[str, int]:
     return _sum_sends(records, "bytes", start_ms, end_ms)
 
@@ -72,7 +77,7 @@ def control_messages_per_change(
     changes = sum(since < time <= stop for time in records["nodes"]["time_ms"])
     built = sent(records, start_ms, end_ms).get("build", 0)
     if not refused:
-        kinds = _sum_sends(records, "count", start_ms, end_ms, by="kind")
+        kinds = sent_by_kind(records, start_ms, end_ms)
         built -= kinds.get("disconnect", 0) - kinds.get("disconnect-ok", 0)
     return built / changes if changes else math.nan
 

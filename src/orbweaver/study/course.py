@@ -14,6 +14,7 @@ from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import Overlay
 from orbweaver.metrics.averages import plain
 from orbweaver.metrics.delays import Delay, delay_metrics, delays
+from orbweaver.metrics.traffic import sent_by_kind
 from orbweaver.records import Records
 from orbweaver.sim.simulation import Progress, Simulation
 
@@ -27,12 +28,16 @@ ASKED = {
 """Overlay -> what makes the function that asks its nodes, as module:name. It is made anew for each
 run, so that it may compare with the snapshot before."""
 
+COUNTED = {"omen": ("omen-enlist", "omen-report", "omen-probe")}
+"""Overlay -> types of messages that are counted by themselves, by their names on the wire."""
+
 
 class Course:
     """Watch a simulation at its snapshots."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
+        self._counted = COUNTED.get(simulation.scenario.overlay, ())
         self._times = frozenset(simulation.snapshot_times())
         self._ask: Ask = _make(simulation.scenario.overlay)
         self._asked: dict[int, dict[str, Any]] = {}
@@ -51,8 +56,8 @@ class Course:
         return stopped
 
     def over_time(self, records: Records) -> list[dict[str, Any]]:
-        """Return, for each snapshot, what the nodes said and the delays of the events that were
-        published since the snapshot before."""
+        """Return, for each snapshot, what the nodes said, the messages of some types so far, and
+        the delays of the events that were published since the snapshot before."""
         world = self._simulation.world
         found = delays(records, self._simulation.scenario.run.young_ms)
         course, since = [], 0
@@ -61,6 +66,9 @@ class Course:
             numbers = plain(
                 delay_metrics(of_part, lambda a, b: world.exact_ms(NodeId(a), NodeId(b)))
             )
+            if self._counted:
+                counts = sent_by_kind(records, 0, time_ms)
+                said |= {kind: counts.get(kind, 0) for kind in self._counted}
             course.append({"time_ms": time_ms, **numbers, **said})
             since = time_ms
         return course
