@@ -13,6 +13,8 @@ from orbweaver.study.run import Result
 
 ADDED_LATER = "added after its result was known"
 """Why most checks that do not count do not."""
+REPORTED = "reported, without a band"
+"""Why a number is shown that is not checked."""
 
 
 class Verdict(msgspec.Struct, frozen=True):

@@ -4,7 +4,8 @@ Churn is a sequence of rounds, as in the paper: one machine of the trace comes o
 the next round begins when the last one has been dealt with. All overlays but SpiderCast start from
 the links that LowODA plans (6.5), and all meet the same rounds. Peers are sampled by an oracle,
 which stands in for the peer-sampling service of the paper's simulator. At the paper's own scale
-OMen is replayed by its parts (`mending`) instead.
+OMen is replayed by its parts (`mending`) instead, and the nodes of SpiderCast say that they leave,
+so that heartbeats can be rare.
 """
 
 from __future__ import annotations
@@ -34,15 +35,21 @@ TEXTBOOK_MAX = 1000
 """Nodes up to which LowODA is planned by the textbook, too."""
 RHO = 3.0
 RHOS = (1.5, 3.0)
+DIAMETER_RHOS = (1.5, 2.0, RHO)
+"""The paper does not say for which rho its topic diameters are (O10)."""
 LAWS = {"uniform": "uniform", "Zipf": "zipf:2", "exponential": "nyse"}
 """Name in the paper -> popularity. The rate of the exponential is not given; with that of the
 New York Stock Exchange the top tenth of the topics holds 55 %."""
+CONTACTS = 5
+"""Nodes that a node of SpiderCast is told of when it starts, where peers are sampled by gossip."""
 L = 3
 """Resilience of the runs in which groups crash."""
 STEP_MS = 500
 """How often the overlay is looked at after a group has crashed."""
 GROUP_MS = 30_000
 """From one group to the next: half of it down, half of it up again."""
+RARE_MS = 60_000
+"""Heartbeats of SpiderCast where nodes say that they leave."""
 SPIDERCAST: dict[str, dict[str, Any]] = {
     "spidercast (3,1)": {"kg": 3, "kr": 1, "adaptive": False},
     "spidercast (4,0)": {"kg": 4, "kr": 0, "adaptive": False},
@@ -72,18 +79,21 @@ def procedure(label: str, x: float, name: str, workload: WorkloadSpec, **params:
 
 def under_churn(
     label: str, x: float, overlay: str, workload: WorkloadSpec, scale: Scale, traces: Path,
-    rho: float = RHO, **params: Any,
+    rho: float = RHO, counted: bool = False, **params: Any,
 ) -> Scenario:  # fmt: skip
-    """A run over the rounds of the trace, looked at just before each next round."""
-    rounds = scale.rounds
+    """A run over the rounds of the trace, looked at just before each next round. With `counted`,
+    the messages of each round are what matters."""
+    rounds = scale.counted_rounds if counted else scale.rounds
     end_ms = WARMUP_MS + (rounds + 1) * ROUND_MS
     links = LinksSpec(design="lowoda", rho=rho) if overlay == "omen" else LinksSpec()
-    every = scale.looked
+    every = 1 if counted else scale.looked
+    announced = overlay == "spidercast" and scale.replayed and not counted
     if overlay != "spidercast":
         params |= {"rho": rho}
+    elif announced:
+        params |= {"heartbeat_ms": RARE_MS, "failure_ms": 4 * RARE_MS}
     if overlay in ("omen", "spidercast"):
-        params |= {"membership": "full"}
-        every = 1  # messages are counted from one round to the next
+        params = {"membership": "full"} | params
     if overlay == "omen":
         params |= {"contacts_are_links": True}
     return Scenario(
@@ -95,7 +105,7 @@ def under_churn(
         churn=ChurnSpec(
             model="file",
             file=str(scale.machines.folder(traces)),
-            down="crash",
+            down="leave" if announced else "crash",
             nodes="in order",
             start_ms=WARMUP_MS,
             skip_ms=1,
@@ -108,7 +118,7 @@ def under_churn(
             snapshots_ms=tuple(
                 WARMUP_MS + (i + 1) * ROUND_MS - 1 for i in range(every, rounds + 1, every)
             ),
-            contacts=0,
+            contacts=CONTACTS if params.get("membership") == "gossip" and not links.design else 0,
             records="counters",
             measure_bytes=False,
         ),
@@ -186,18 +196,31 @@ def mended(graph: str, rho: float) -> Experiment:
     return made
 
 
-def simulated(scale: Scale, traces: Path) -> list[Scenario]:
-    """6.7, 6.8: diameters and messages. At most scales this is a run that degrees need, too."""
-    workload = sampled(scale, traces, "TW", scale.compared)
-    return [under_churn(SIMULATED, scale.compared, "omen", workload, scale, traces)]
+def counted(name: str, membership: str) -> Experiment:
+    """6.8: messages. At most scales the runs with an oracle are ones that degrees need, too."""
+
+    def made(scale: Scale, traces: Path) -> list[Scenario]:
+        nodes = scale.compared
+        workload = sampled(scale, traces, "TW", nodes)
+        overlay = "omen" if name == "omen" else "spidercast"
+        return [
+            under_churn(messages_of(name, membership), nodes, overlay, workload, scale, traces,
+                        counted=True, membership=membership, **SPIDERCAST.get(name, {}))
+        ]  # fmt: skip
+
+    return made
+
+
+def messages_of(name: str, membership: str) -> str:
+    return f"messages of {name} TW, {'oracle' if membership == 'full' else 'gossip'}"
 
 
 def planned(graph: str, overlay: str, rho: float) -> Experiment:
     """6.5: a centralised design on the same samples, and OMen replayed beside OMen simulated."""
 
     def made(scale: Scale, traces: Path) -> list[Scenario]:
-        if scale.replayed and overlay != "lowoda-re":
-            return []  # only to compare with, and LowODA-Inc plans anew at each change
+        if scale.replayed and overlay == "omen-replay":
+            return []  # OMen is replayed anyway, and there is no simulation to compare with
         label, nodes = f"{overlay} {graph}, rho {rho:g}", scale.compared
         workload = sampled(scale, traces, graph, nodes)
         return [under_churn(label, nodes, overlay, workload, scale, traces, rho)]
@@ -266,7 +289,8 @@ def together(coverage: int) -> Experiment:
 
 PLANNED = {"lowoda-re": RHOS, "lowoda-inc": (RHO,), "omen-replay": (RHO,)}
 """What OMen is compared with on each graph, and for which rho."""
-SIMULATED = "omen TW, simulated"
+COUNTED = ("omen", "spidercast (3,1)")
+"""The overlays whose messages are counted (O11)."""
 METHODS = ("primal-dual", "greedy")
 EXPERIMENTS: dict[str, Experiment] = {
     **{f"backups {law}, {method}": backups(law, method) for law in LAWS for method in METHODS},
@@ -274,13 +298,18 @@ EXPERIMENTS: dict[str, Experiment] = {
     **{f"OMen-G {method}": greedy(method) for method in METHODS},
     "OMen FB, coverage": coverages,
     **{f"omen {graph}, rho {rho:g}": mended(graph, rho) for graph in GRAPHS for rho in RHOS},
+    **{f"omen TW, rho {rho:g}": mended("TW", rho) for rho in DIAMETER_RHOS},
     **{
         f"{overlay} {graph}, rho {rho:g}": planned(graph, overlay, rho)
         for overlay, rhos in PLANNED.items()
         for graph in GRAPHS
         for rho in rhos
     },
-    SIMULATED: simulated,
+    **{
+        messages_of(name, membership): counted(name, membership)
+        for name in COUNTED
+        for membership in ("full", "gossip")
+    },
     **{f"{name} {graph}": spidercast(graph, name) for name in SPIDERCAST for graph in ("FB", "TW")},
     "repairs FB": repairs,
     **{f"groups, coverage {coverage}": together(coverage) for coverage in (1, 5)},

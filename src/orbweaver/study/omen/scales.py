@@ -31,7 +31,9 @@ class Scale:
     coverages: tuple[int, ...]
     """Coverage factors with churn (O5)."""
     rounds: int
-    """Changes of the churn trace that are played."""
+    """Changes of the churn trace that are played. The trace has fewer for 1000 machines (1471)."""
+    counted_rounds: int
+    """Changes that are played where messages are counted, and OMen is simulated (O11)."""
     groups: int
     """Groups of nodes that crash together (O12)."""
     looked: int = 1
@@ -77,6 +79,7 @@ SCALES = {
         compared=100,
         coverages=(0, 1, 5, 9),
         rounds=20,
+        counted_rounds=20,
         groups=4,
     ),
     "middle": Scale(
@@ -88,6 +91,7 @@ SCALES = {
         compared=200,
         coverages=(0, 1, 3, 5, 7, 9),
         rounds=100,
+        counted_rounds=100,
         groups=20,
     ),
     "full": Scale(
@@ -99,6 +103,7 @@ SCALES = {
         compared=1000,
         coverages=(0, 1, 3, 5, 7, 9),
         rounds=2000,
+        counted_rounds=40,
         groups=100,
         looked=20,
         replayed=True,
