@@ -44,11 +44,10 @@ class Coordinates(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     def plausible(self, dimensions: int) -> bool:
         """Return whether these numbers can be a node's place. NaN compares false."""
-        return (
-            len(self.position) == dimensions
-            and all(abs(x) <= FAR_MS for x in self.position)
-            and 0.0 <= self.height <= FAR_MS
-        )
+        for x in self.position:
+            if not -FAR_MS <= x <= FAR_MS:
+                return False
+        return len(self.position) == dimensions and 0.0 <= self.height <= FAR_MS
 
 
 def distance_ms(a: Coordinates, b: Coordinates) -> float:
@@ -114,12 +113,11 @@ class Vivaldi:
             flat_ms = math.hypot(*away)
         heights_ms = mine.height + place.height
         along = force_ms * flat_ms / (flat_ms + heights_ms) if heights_ms else force_ms
-        position = tuple(
-            min(FAR_MS, max(-FAR_MS, x + along * d / flat_ms))
-            for x, d in zip(mine.position, away, strict=True)
-        )
+        position = [x + along * d / flat_ms for x, d in zip(mine.position, away, strict=True)]
+        if max(position) > FAR_MS or min(position) < -FAR_MS:
+            position = [min(FAR_MS, max(-FAR_MS, x)) for x in position]
         height = mine.height
         if self._height:
             share = heights_ms / (flat_ms + heights_ms)
             height = min(FAR_MS, max(DISTANCE_MS_MIN, height + force_ms * share))
-        self.coordinates = Coordinates(position, height)
+        self.coordinates = Coordinates(tuple(position), height)

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from orbweaver.core.ids import NodeId
 from orbweaver.gossip.bloom import make_filter
 from orbweaver.gossip.vivaldi import Coordinates
-from orbweaver.overlays.rappel.friends import Friends, Portrait, overlap, utility
+from orbweaver.overlays.rappel.friends import (
+    Friends,
+    Portrait,
+    overlap,
+    swapped,
+    utility,
+    worth,
+)
 from orbweaver.overlays.rappel.params import RappelParams
 
 
@@ -41,6 +50,26 @@ def test_the_bonus_is_for_bits_that_no_other_friend_has() -> None:
     d = at(10.0, 1, 2)
     with_shared_bit = 100 * (3 / 6 + 2 / 5) + 100 * (2 / 5 + 1 / 5)
     assert utility(ME, [b, d]) == pytest.approx(with_shared_bit)
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 900), st.sets(st.integers(1, 8))), min_size=1, max_size=7))
+def test_a_swap_is_worth_what_the_set_after_it_is_worth(
+    others: list[tuple[float, set[int]]],
+) -> None:
+    *friends, new = [at(ms, *feeds) for ms, feeds in others]
+    worths = [worth(ME, one, True) for one in (*friends, new)]
+    after = [[*friends[:out], *friends[out + 1 :], new] for out in range(len(friends))]
+    assert swapped(ME, worths[:-1], worths[-1]) == [utility(ME, one) for one in after]
+
+
+def test_a_portrait_that_changes_changes_the_choice() -> None:
+    friends = make(size=1)
+    friends.add(NodeId(1), at(10.0, 1, 2))
+    assert friends.victim(at(20.0, 1, 2)) is None
+    friends.friends[NodeId(1)] = at(90.0, 1, 2)
+    assert friends.victim(at(20.0, 1, 2)) == 1
+    friends.own = at(90.0, 1, 2)
+    assert friends.victim(at(20.0, 1, 2)) is None
 
 
 def test_without_proximity_a_far_friend_is_worth_as_much_as_a_near_one() -> None:
@@ -104,7 +133,7 @@ def test_a_change_opens_all_candidates_again() -> None:
     friends.vote(map(NodeId, (1, 2)))
     friends.next_audit()
     friends.add(NodeId(3), at(1.0, 1))
-    assert [(c.votes, c.audited) for c in friends.candidates.values()] == [(0, False)] * 2
+    assert list(friends.candidates.values()) == [0, 0]
 
 
 def test_fans_are_served_first_come_first_served() -> None:

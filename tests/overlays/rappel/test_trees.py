@@ -151,7 +151,7 @@ def test_the_cache_holds_ten_updates() -> None:
     for seq in range(25):
         assert tree.news(event(seq).stream, seq)
         tree.put(Held(event(seq), 1, 0, 0))
-    assert [name[3] for name in tree.names()] == list(range(15, 25))
+    assert [name[3] for name in tree.names] == list(range(15, 25))
     assert not tree.news(event(3).stream, 3)
 
 

@@ -56,7 +56,7 @@ class Audits:
         node = self._auditing = self._friends.next_audit()
         if node is None:
             return
-        known = self._friends.candidates[node].known
+        known = self._friends.known.get(node)
         if known is None:
             self._outbox.send(node, Fetch())
         elif self._friends.viable(known):
@@ -74,10 +74,9 @@ class Audits:
         held = friends.friends.get(sender)
         if held is not None and held.version <= known.version:
             friends.friends[sender] = known
-        candidate = friends.candidates.get(sender)
-        if candidate is None:
+        if sender not in friends.candidates:
             return
-        candidate.known = known
+        friends.known[sender] = known
         stale = sender in self._stale and not friends.full
         if (sender == self._auditing or stale) and friends.viable(known):
             self._outbox.send(sender, Befriend())
@@ -95,10 +94,10 @@ class Audits:
 
     def on_befriend_ok(self, sender: NodeId, message: BefriendOk) -> None:
         friends = self._friends
-        candidate = friends.candidates.get(sender)
+        known = friends.known.get(sender)
         taken, victim = sender in friends.friends, None
-        if candidate is not None and candidate.known is not None:
-            taken, victim = friends.add(sender, candidate.known)
+        if known is not None:
+            taken, victim = friends.add(sender, known)
         if victim is not None:
             self._outbox.send(victim, Unfriend())
             self._neighbors.renew(victim)

@@ -23,12 +23,6 @@ class Portrait(msgspec.Struct, frozen=True, gc=False):
     version: int
 
 
-class Candidate(msgspec.Struct, gc=False):
-    votes: int = 1
-    audited: bool = False
-    known: Portrait | None = None
-
-
 def overlap(a: int, b: int) -> float:
     """Return the Jaccard index of two filters (section 3.2)."""
     union = a | b
@@ -68,6 +62,37 @@ def sum_of(me: Portrait, friends: Sequence[Worth]) -> float:
     return total
 
 
+def swapped(me: Portrait, friends: Sequence[Worth], new: Worth) -> list[float]:
+    """Return for each friend the utility of the friends set with `new` in its place.
+
+    Without one of them a bit is held by one node alone if no other had it before, or if that
+    friend was the only other one.
+    """
+    everyone = [*friends, new]
+    once = twice = thrice = 0
+    for _, _, shared in everyone:
+        thrice |= twice & shared
+        twice |= once & shared
+        once |= shared
+    alone, by_two = once & ~twice, twice & ~thrice
+    own = me.bloom.bit_count() or 1
+    bonus = [(shared & alone).bit_count() for _, _, shared in everyone]
+    totals = []
+    for out, (_, _, given_up) in enumerate(friends):
+        freed = by_two & given_up
+        total = 0.0
+        for at, (base, seconds, shared) in enumerate(everyone):
+            if at != out:
+                bits = bonus[at] + (shared & freed).bit_count() if freed else bonus[at]
+                total += (base + bits / own) / seconds
+        totals.append(total)
+    return totals
+
+
+AUDITED = -1
+"""In place of the votes of a candidate that has been audited."""
+
+
 class Friends:
     """The soft state of one node (section 3.1)."""
 
@@ -90,8 +115,13 @@ class Friends:
         """What this node tells of itself."""
         self.friends: dict[NodeId, Portrait] = {}
         self.fans: dict[NodeId, None] = {}
-        self.candidates: dict[NodeId, Candidate] = {}
-        """The candidates, least recently heard of first."""
+        self.candidates: dict[NodeId, int] = {}
+        """The candidates with their votes or `AUDITED`, least recently heard of first."""
+        self.known: dict[NodeId, Portrait] = {}
+        """What is known of candidates that were audited once."""
+        self._portraits: list[Portrait] = []
+        """This node's portrait and those of the friends, to which `_worths` belong."""
+        self._worths: list[Worth] = []
 
     @property
     def full(self) -> bool:
@@ -105,32 +135,29 @@ class Friends:
         for node in nodes:
             if node == me or node in friends:
                 continue
-            candidate = candidates.pop(node, None)
-            if candidate is None:
-                candidate = Candidate()
-                if len(candidates) >= self._candidates_max:
-                    del candidates[next(iter(candidates))]
-            else:
-                candidate.votes += 1
-            candidates[node] = candidate
+            votes = candidates.pop(node, 0)
+            if votes == 0 and len(candidates) >= self._candidates_max:
+                self._drop_candidate(next(iter(candidates)))
+            candidates[node] = votes if votes == AUDITED else votes + 1
 
     def forget(self, node: NodeId) -> bool:
         """Forget a node that failed. Return whether it was a friend."""
-        self.candidates.pop(node, None)
+        self._drop_candidate(node)
         self.fans.pop(node, None)
         return self.drop(node)
+
+    def _drop_candidate(self, node: NodeId) -> None:
+        self.candidates.pop(node, None)
+        self.known.pop(node, None)
 
     # -- audits (section 3.4, Algorithm 1)
 
     def next_audit(self) -> NodeId | None:
         """Return the unaudited candidate with the most votes, and mark it audited."""
-        best: NodeId | None = None
-        most = -1
-        for node, candidate in self.candidates.items():
-            if not candidate.audited and candidate.votes > most:
-                best, most = node, candidate.votes
-        if best is not None:
-            self.candidates[best].audited = True
+        best = max(self.candidates, key=self.candidates.__getitem__, default=None)
+        if best is None or self.candidates[best] == AUDITED:
+            return None
+        self.candidates[best] = AUDITED
         return best
 
     def viable(self, candidate: Portrait) -> bool:
@@ -140,16 +167,22 @@ class Friends:
     def victim(self, candidate: Portrait) -> NodeId | None:
         """Return the friend whose place the candidate should take (Algorithm 1, over FRIENDS), or
         None if no swap raises the utility by more than `delta`."""
-        own, proximity = self.own, self._proximity
-        worths = [worth(own, friend, proximity) for friend in self.friends.values()]
-        new = worth(own, candidate, proximity)
-        base = highest = sum_of(own, worths)
+        worths = self._worths_now()
+        base = highest = sum_of(self.own, worths)
+        new = worth(self.own, candidate, self._proximity)
         found: NodeId | None = None
-        for at, friend in enumerate(self.friends):
-            current = sum_of(own, [*worths[:at], *worths[at + 1 :], new])
+        for friend, current in zip(self.friends, swapped(self.own, worths, new), strict=True):
             if current > highest:
                 highest, found = current, friend
         return found if highest > (1 + self._delta) * base else None
+
+    def _worths_now(self) -> list[Worth]:
+        """Return what each friend is worth, which changes with its portrait or ours only."""
+        portraits = [self.own, *self.friends.values()]
+        if portraits != self._portraits:
+            self._portraits = portraits
+            self._worths = [worth(self.own, one, self._proximity) for one in portraits[1:]]
+        return self._worths
 
     def add(self, node: NodeId, known: Portrait) -> tuple[bool, NodeId | None]:
         """Take a node that has accepted. Return whether it is a friend now, and the victim."""
@@ -161,7 +194,7 @@ class Friends:
             if victim is None:
                 return False, None
             del self.friends[victim]
-        self.candidates.pop(node, None)
+        self._drop_candidate(node)
         self.friends[node] = known
         self._reset_audit_flags()
         return True, victim
@@ -174,9 +207,7 @@ class Friends:
         return True
 
     def _reset_audit_flags(self) -> None:
-        for candidate in self.candidates.values():
-            candidate.audited = False
-            candidate.votes = 0
+        self.candidates = dict.fromkeys(self.candidates, 0)
 
     # -- fans (section 3.1.2)
 

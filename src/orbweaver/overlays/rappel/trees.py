@@ -72,6 +72,8 @@ class FeedTree:
         self.skip_rejoin = False
         """An evicted child skips its next periodic rejoin (section 4.2)."""
         self.cache: dict[EventName, Held] = {}
+        self.names: tuple[EventName, ...] = ()
+        """The names of the updates in the cache, which pings and acks list."""
         self.streams: dict[StreamId, Stream] = {}
         self.asked: dict[EventName, int] = {}
 
@@ -201,9 +203,7 @@ class FeedTree:
         self.cache[event.publisher, event.epoch, event.topic, event.seq] = held
         if len(self.cache) > self._cache_size:
             del self.cache[next(iter(self.cache))]
-
-    def names(self) -> list[EventName]:
-        return list(self.cache)
+        self.names = tuple(self.cache)
 
     def gaps(self, stream: StreamId, seq: int) -> list[EventName]:
         """Return the updates missing before `seq` that may still be in the sender's cache."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Event
@@ -68,10 +69,12 @@ class Updates:
 
     def have(self, trees: Iterable[FeedTree]) -> tuple[EventName, ...]:
         """Return the names of the updates in the caches of these feeds."""
-        return tuple(name for tree in trees for name in tree.names())
+        return tuple(chain.from_iterable([tree.names for tree in trees]))
 
-    def pull(self, peer: NodeId, names: Iterable[EventName]) -> None:
+    def pull(self, peer: NodeId, names: Sequence[EventName]) -> None:
         """Pull the updates that are missing here, of those that a parent or child has."""
+        if not names:
+            return
         now = self._context.outbox.now()
         by_topic: dict[Topic, list[EventName]] = {}
         for name in names:
