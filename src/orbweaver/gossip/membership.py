@@ -1,21 +1,25 @@
-"""Where a node's interest view comes from.
+"""Membership tells a node which other nodes there are, and what they are interested in.
 
-An oracle that knows every node, a random share of what it knows, or gossip (Cyclon): all of
-them answer the same questions (`InterestView`), so that an overlay need not know which one it
-has. Oracles exist in simulations only.
+The node's interest view is an oracle that knows every node, a random share of what the oracle
+knows, or a view that Cyclon gossips. All of them answer the same questions (`InterestView`), so
+an overlay need not know which one it has. Oracles exist in simulations only.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
 from orbweaver.core.errors import UsageError
-from orbweaver.core.overlay import Context, InterestView
+from orbweaver.core.ids import NodeId
+from orbweaver.core.messages import Message
+from orbweaver.core.overlay import Context, Handler, InterestView
 from orbweaver.core.params import Params
 from orbweaver.gossip.cyclon import Cyclon
 from orbweaver.gossip.interest import OwnInterest
+from orbweaver.gossip.messages import Shuffle, ShuffleReply
 from orbweaver.gossip.views import PartialView
 
 
@@ -56,3 +60,60 @@ def interest_view(
     if params.membership == "full":
         return context.directory
     return PartialView(context.topics, context.directory, params.view_share)
+
+
+class MembershipService:
+    """A node's interest view, and what keeps it up to date: shuffles if it is gossiped, one draw
+    at the start if it is a share of what an oracle knows, and nothing if it is the oracle.
+
+    The owner has it as `membership`, and takes `messages` and `HANDLERS` into its own.
+    """
+
+    TIMER = Cyclon.TIMER
+    messages = Cyclon.messages
+
+    def __init__(self, context: Context, params: MembershipParams, interest: OwnInterest) -> None:
+        self._context = context
+        self.view = interest_view(context, params, interest)
+        self.cyclon = self.view if isinstance(self.view, Cyclon) else None
+        """The view if it is gossiped."""
+
+    def start(self, contacts: Sequence[NodeId]) -> None:
+        if self.cyclon is not None:
+            self.cyclon.start(contacts)
+        if isinstance(self.view, PartialView):
+            self.view.draw(self._context.rng, self._context.me)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the view is full, or has all but stopped growing."""
+        return self.cyclon is None or self.cyclon.settled
+
+    def meet(self, contacts: Sequence[NodeId]) -> None:
+        if self.cyclon is not None:
+            self.cyclon.meet(contacts)
+
+    def wake(self) -> None:
+        """Run one cycle. Called when `TIMER` is due, which only a gossiped view sets."""
+        if self.cyclon is not None:
+            self.cyclon.wake()
+
+    def forget(self, peer: NodeId) -> None:
+        if self.cyclon is not None:
+            self.cyclon.forget(peer)
+
+    def on_shuffle(self, sender: NodeId, message: Shuffle[Any]) -> None:
+        if self.cyclon is not None:
+            self.cyclon.on_shuffle(sender, message)
+
+    def on_shuffle_reply(self, sender: NodeId, message: ShuffleReply[Any]) -> None:
+        if self.cyclon is not None:
+            self.cyclon.on_shuffle_reply(sender, message)
+
+    HANDLERS: ClassVar[dict[type[Message], Handler]] = {
+        Shuffle: lambda node, sender, message: node.membership.on_shuffle(sender, message),
+        ShuffleReply: lambda node, sender, message: node.membership.on_shuffle_reply(
+            sender, message
+        ),
+    }
+    """Entries for the table `ON` of the owner."""

@@ -256,7 +256,7 @@ def test_tasks_that_do_not_exist_and_nodes_that_nobody_knows() -> None:
             await asyncio.sleep(0.5)
             await ring.check()
             assert attacker.closed.is_set() is False
-            view = ring.victim.host.overlay.cyclon._view  # type: ignore[attr-defined]
+            view = ring.victim.host.overlay.membership.cyclon._view  # type: ignore[attr-defined]
             assert len(view) <= 200
 
     run(scenario)

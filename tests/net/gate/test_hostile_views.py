@@ -28,7 +28,7 @@ def known_interest(ring: Arena, node: NodeId) -> Interest | None:
     """What the victim believes of a node."""
     overlay: Any = ring.victim.host.overlay
     if ring.victim.settings.overlay == "spidercast":
-        return overlay.cyclon.interest_of(node)  # type: ignore[no-any-return]
+        return overlay.membership.cyclon.interest_of(node)  # type: ignore[no-any-return]
     found = [entry for entry in overlay.newscast.entries() if entry.node == node]
     return found[0].interest if found else None
 

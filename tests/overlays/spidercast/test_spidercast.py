@@ -253,7 +253,7 @@ def test_an_oracle_is_needed_unless_membership_is_gossiped(membership):
     context = make_context(0, FakeOutbox(), TopicTable())
     with pytest.raises(UsageError, match="membership=gossip"):
         SpiderCast(context, SpiderCast.Params(membership=membership))
-    assert SpiderCast(context, SpiderCast.Params(membership="gossip")).cyclon
+    assert SpiderCast(context, SpiderCast.Params(membership="gossip")).membership.cyclon
 
 
 @pytest.mark.parametrize("membership", ["partial", "gossip"])

@@ -7,7 +7,7 @@ they are found: here they come from the interest view, as many for each topic as
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Event, Message, StreamId
@@ -15,13 +15,10 @@ from orbweaver.core.overlay import Claims, Context, Overlay, Timer
 from orbweaver.core.seeds import below, sample
 from orbweaver.core.topics import Interest
 from orbweaver.gossip.cache import EventCache, Held
-from orbweaver.gossip.cyclon import Cyclon
 from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.interest import OwnInterest
-from orbweaver.gossip.membership import interest_view
-from orbweaver.gossip.messages import Shuffle, ShuffleReply
+from orbweaver.gossip.membership import MembershipService
 from orbweaver.gossip.streams import AGE_SLACK_MS, Stream
-from orbweaver.gossip.views import PartialView
 from orbweaver.overlays.gossipsub.fanout import Fanout
 from orbweaver.overlays.gossipsub.mesh import Mesh
 from orbweaver.overlays.gossipsub.messages import (
@@ -54,13 +51,12 @@ class GossipSub(Overlay):
     Params = GossipSubParams
     params: GossipSubParams
     messages = (MeshSubscriptions, Disconnected, KeepAlive, MeshGraft, MeshPrune, MeshIHave, IWant,
-                IDontWant, MeshEvent, *Cyclon.messages)  # fmt: skip
+                IDontWant, MeshEvent, *MembershipService.messages)  # fmt: skip
 
     def __init__(self, context: Context, params: GossipSubParams) -> None:
         super().__init__(context, params)
         self.interest = OwnInterest(context.me, context.topics)
-        self.view = interest_view(context, params, self.interest)
-        self.cyclon = self.view if isinstance(self.view, Cyclon) else None
+        self.membership = MembershipService(context, params, self.interest)
         self.peers: dict[NodeId, Interest] = {}
         """The peers that this node is connected to, and what they subscribe to."""
         self.subscribers: dict[Topic, dict[NodeId, None]] = {}
@@ -97,16 +93,12 @@ class GossipSub(Overlay):
         self.running = True
         self.epoch = self.context.outbox.now()
         self.interest.start(self.epoch)
-        if self.cyclon is not None:
-            self.cyclon.start(contacts)
-        if isinstance(self.view, PartialView):
-            self.view.draw(self.context.rng, self.context.me)
+        self.membership.start(contacts)
         phase = 1 + below(self.context.rng, self.params.heartbeat_ms)
         self.context.outbox.set_timer(Heartbeats.TIMER, phase)
 
     def meet(self, contacts: Sequence[NodeId]) -> None:
-        if self.cyclon is not None:
-            self.cyclon.meet(contacts)
+        self.membership.meet(contacts)
 
     def stop(self) -> None:
         self.running = False
@@ -155,7 +147,7 @@ class GossipSub(Overlay):
         if timer == Heartbeats.TIMER:
             self.heartbeat()
         else:
-            cast(Cyclon, self.cyclon).wake()
+            self.membership.wake()
 
     def lost(self, peer: NodeId) -> None:
         if self.peers.pop(peer, None) is not None:
@@ -166,8 +158,7 @@ class GossipSub(Overlay):
             self.opened.pop(peer, None)
             self.heartbeats.forget(peer)
             self.context.outbox.link_down(peer)
-        if self.cyclon is not None:
-            self.cyclon.forget(peer)
+        self.membership.forget(peer)
 
     def links(self) -> Collection[NodeId]:
         return self.peers.keys()
@@ -219,7 +210,7 @@ class GossipSub(Overlay):
         barred = {self.context.me, *self.peers}
         for topic, connected in self.subscribers.items():
             for _ in range(self.params.d - len(connected)):
-                found = self.view.any_match(topics.bit(topic), barred, self.context.rng)
+                found = self.membership.view.any_match(topics.bit(topic), barred, self.context.rng)
                 if found is None:
                     break
                 barred.add(found)
@@ -405,8 +396,5 @@ GossipSub.ON = {
     IWant: GossipSub.on_iwant,
     IDontWant: GossipSub.on_idontwant,
     MeshEvent: GossipSub.on_event,
-    Shuffle: lambda node, sender, message: node.cyclon and node.cyclon.on_shuffle(sender, message),
-    ShuffleReply: lambda node, sender, message: (
-        node.cyclon and node.cyclon.on_shuffle_reply(sender, message)
-    ),
+    **MembershipService.HANDLERS,
 }

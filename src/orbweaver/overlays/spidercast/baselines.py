@@ -17,12 +17,10 @@ from orbweaver.core.messages import Carrier, Event
 from orbweaver.core.overlay import Claims, Context, InterestView, Overlay, Timer
 from orbweaver.core.seeds import below
 from orbweaver.core.topics import Interest
-from orbweaver.gossip.cyclon import Cyclon
 from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.links import Links
-from orbweaver.gossip.membership import interest_view
-from orbweaver.gossip.views import PartialView
+from orbweaver.gossip.membership import MembershipService
 from orbweaver.overlays.spidercast.maintenance import Aim, Audit, MaintenanceParams, Neighbor
 from orbweaver.overlays.spidercast.node import SpiderCast
 from orbweaver.overlays.spidercast.tasks import Tasks
@@ -95,13 +93,13 @@ class Similarity(Overlay):
         self.interest = OwnInterest(context.me, context.topics)
         self.linked = Links(context, params.failure_ms)
         self.plumtree = self.linked.plumtree
-        self.view = interest_view(context, params, self.interest)
-        self.cyclon = self.view if isinstance(self.view, Cyclon) else None
+        self.membership = MembershipService(context, params, self.interest)
+        view = self.membership.view
         aims = (
-            CountAim(_similar(params), self.view, context.rng, self.interest),
-            CountAim(params.random, self.view, context.rng),
+            CountAim(_similar(params), view, context.rng, self.interest),
+            CountAim(params.random, view, context.rng),
         )
-        self.tasks = Tasks(context, params, aims, self.interest, self.linked, self.cyclon)
+        self.tasks = Tasks(context, params, aims, self.interest, self.linked, self.membership)
         self.running = False
 
     @classmethod
@@ -122,17 +120,13 @@ class Similarity(Overlay):
         self.running = True
         self.interest.start(self.context.outbox.now())
         self.plumtree.start()
-        if self.cyclon is not None:
-            self.cyclon.start(contacts)
-        if isinstance(self.view, PartialView):
-            self.view.draw(self.context.rng, self.context.me)
+        self.membership.start(contacts)
         phase = 1 + below(self.context.rng, self.params.heartbeat_ms)
         self.context.outbox.set_timer(Heartbeats.TIMER, phase)
         self.tasks.start_when_settled()
 
     def meet(self, contacts: Sequence[NodeId]) -> None:
-        if self.cyclon is not None:
-            self.cyclon.meet(contacts)
+        self.membership.meet(contacts)
 
     def stop(self) -> None:
         self.running = False
@@ -167,16 +161,15 @@ class Similarity(Overlay):
             for peer in self.linked.silent():
                 self.lost(peer)
             self.tasks.beat()
-        elif timer == Cyclon.TIMER:
-            cast(Cyclon, self.cyclon).wake()
+        elif timer == MembershipService.TIMER:
+            self.membership.wake()
             self.tasks.start_when_settled()
         else:
             self.plumtree.wake(cast(str, timer))
 
     def lost(self, peer: NodeId) -> None:
         self.tasks.lost(peer)
-        if self.cyclon is not None:
-            self.cyclon.forget(peer)
+        self.membership.forget(peer)
 
     def links(self) -> Collection[NodeId]:
         return self.linked.neighbors.keys()

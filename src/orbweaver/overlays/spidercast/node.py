@@ -12,15 +12,12 @@ from orbweaver.core.messages import Carrier, Event
 from orbweaver.core.overlay import Claims, Context, Overlay, Timer
 from orbweaver.core.seeds import below
 from orbweaver.core.topics import Interest
-from orbweaver.gossip.cyclon import Cyclon
 from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.links import Links
-from orbweaver.gossip.membership import interest_view
-from orbweaver.gossip.messages import Shuffle, ShuffleReply
+from orbweaver.gossip.membership import MembershipService
 from orbweaver.gossip.plumtree import Plumtree
 from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push, PushRun
-from orbweaver.gossip.views import PartialView
 from orbweaver.overlays.spidercast.adaptive import KR_MAX, next_kr
 from orbweaver.overlays.spidercast.coverage import GreedyCoverage, RandomCoverage, Ties
 from orbweaver.overlays.spidercast.maintenance import MaintenanceParams, NeighborMaintenance
@@ -67,7 +64,7 @@ class SpiderCast(Overlay):
     Params = SpiderCastParams
     params: SpiderCastParams
     messages = (Connect, ConnectOk, Redirect, Disconnect, DisconnectOk, Leave, Heartbeat,
-                *Plumtree.messages, *Cyclon.messages)  # fmt: skip
+                *Plumtree.messages, *MembershipService.messages)  # fmt: skip
 
     def __init__(self, context: Context, params: SpiderCastParams) -> None:
         super().__init__(context, params)
@@ -75,12 +72,12 @@ class SpiderCast(Overlay):
         self.linked = Links(context, params.failure_ms)
         self.neighbors = self.linked.neighbors
         self.plumtree = self.linked.plumtree
-        self.view = interest_view(context, params, self.interest)
-        self.cyclon = self.view if isinstance(self.view, Cyclon) else None
-        self.greedy = GreedyCoverage(params.kg, self.interest, self.view, context.rng, params.ties)
-        self.random = RandomCoverage(params.kr, self.interest, self.view, context.rng)
+        self.membership = MembershipService(context, params, self.interest)
+        view = self.membership.view
+        self.greedy = GreedyCoverage(params.kg, self.interest, view, context.rng, params.ties)
+        self.random = RandomCoverage(params.kr, self.interest, view, context.rng)
         aims = (self.greedy, self.random)
-        self.tasks = Tasks(context, params, aims, self.interest, self.linked, self.cyclon)
+        self.tasks = Tasks(context, params, aims, self.interest, self.linked, self.membership)
         self.running = False
 
     @classmethod
@@ -102,17 +99,13 @@ class SpiderCast(Overlay):
         self.running = True
         self.interest.start(now)
         self.plumtree.start()
-        if self.cyclon is not None:
-            self.cyclon.start(contacts)
-        if isinstance(self.view, PartialView):
-            self.view.draw(self.context.rng, self.context.me)
+        self.membership.start(contacts)
         phase = 1 + below(self.context.rng, self.params.heartbeat_ms)
         self.context.outbox.set_timer(Heartbeats.TIMER, phase)
         self.tasks.start_when_settled()
 
     def meet(self, contacts: Sequence[NodeId]) -> None:
-        if self.cyclon is not None:
-            self.cyclon.meet(contacts)
+        self.membership.meet(contacts)
 
     def stop(self) -> None:
         self.running = False
@@ -146,16 +139,15 @@ class SpiderCast(Overlay):
                 self.adapt_kr()
         elif timer == Heartbeats.TIMER:
             self.beat()
-        elif timer == Cyclon.TIMER:
-            cast(Cyclon, self.cyclon).wake()
+        elif timer == MembershipService.TIMER:
+            self.membership.wake()
             self.tasks.start_when_settled()
         else:
             self.plumtree.wake(cast(str, timer))
 
     def lost(self, peer: NodeId) -> None:
         self.tasks.lost(peer)
-        if self.cyclon is not None:
-            self.cyclon.forget(peer)
+        self.membership.forget(peer)
 
     def links(self) -> Collection[NodeId]:
         return self.neighbors.keys()
@@ -210,8 +202,5 @@ SpiderCast.ON = {
     Graft: lambda node, sender, message: node.plumtree.on_graft(sender, message),
     Gone: lambda node, sender, message: node.plumtree.on_gone(sender, message),
     Prune: lambda node, sender, message: node.plumtree.on_prune(sender, message),
-    Shuffle: lambda node, sender, message: node.cyclon and node.cyclon.on_shuffle(sender, message),
-    ShuffleReply: lambda node, sender, message: (
-        node.cyclon and node.cyclon.on_shuffle_reply(sender, message)
-    ),
+    **MembershipService.HANDLERS,
 }

@@ -19,15 +19,12 @@ from orbweaver.core.messages import Carrier, Event
 from orbweaver.core.overlay import Claims, Context, Overlay, Timer
 from orbweaver.core.seeds import below
 from orbweaver.core.topics import Interest
-from orbweaver.gossip.cyclon import Cyclon
 from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.links import LinkParams, Links
-from orbweaver.gossip.membership import interest_view
-from orbweaver.gossip.messages import Shuffle, ShuffleReply
+from orbweaver.gossip.membership import MembershipService
 from orbweaver.gossip.plumtree import Plumtree
 from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push, PushRun
-from orbweaver.gossip.views import PartialView
 from orbweaver.overlays.spidercast.messages import (
     Closer,
     Follow,
@@ -50,7 +47,7 @@ class RingPerTopic(Overlay):
     Params = RingParams
     params: RingParams
     messages = (Follow, Followed, Closer, RingLeave, RingHeartbeat,
-                *Plumtree.messages, *Cyclon.messages)  # fmt: skip
+                *Plumtree.messages, *MembershipService.messages)  # fmt: skip
     TIMER = "stabilise"
 
     def __init__(self, context: Context, params: RingParams) -> None:
@@ -59,8 +56,7 @@ class RingPerTopic(Overlay):
         self.linked = Links(context, params.failure_ms)
         self.neighbors = self.linked.neighbors
         self.plumtree = self.linked.plumtree
-        self.view = interest_view(context, params, self.interest)
-        self.cyclon = self.view if isinstance(self.view, Cyclon) else None
+        self.membership = MembershipService(context, params, self.interest)
         self.running = False
         self._successors: dict[Topic, NodeId] = {}
         self._predecessors: dict[NodeId, Interest] = {}
@@ -84,16 +80,12 @@ class RingPerTopic(Overlay):
         self.running = True
         self.interest.start(outbox.now())
         self.plumtree.start()
-        if self.cyclon is not None:
-            self.cyclon.start(contacts)
-        if isinstance(self.view, PartialView):
-            self.view.draw(rng, self.context.me)
+        self.membership.start(contacts)
         outbox.set_timer(Heartbeats.TIMER, 1 + below(rng, self.params.heartbeat_ms))
         outbox.set_timer(self.TIMER, 1 + below(rng, self.params.stabilise_ms))
 
     def meet(self, contacts: Sequence[NodeId]) -> None:
-        if self.cyclon is not None:
-            self.cyclon.meet(contacts)
+        self.membership.meet(contacts)
 
     def stop(self) -> None:
         self.running = False
@@ -133,14 +125,13 @@ class RingPerTopic(Overlay):
                 self.lost(peer)
             if self.neighbors:
                 self.context.outbox.send_all(self.neighbors, RingHeartbeat())
-        elif timer == Cyclon.TIMER:
-            cast(Cyclon, self.cyclon).wake()
+        elif timer == MembershipService.TIMER:
+            self.membership.wake()
         else:
             self.plumtree.wake(cast(str, timer))
 
     def lost(self, peer: NodeId) -> None:
-        if self.cyclon is not None:
-            self.cyclon.forget(peer)
+        self.membership.forget(peer)
         self._drop(peer)
 
     def links(self) -> Collection[NodeId]:
@@ -190,7 +181,7 @@ class RingPerTopic(Overlay):
         """Find each topic's successor, and tell the peers that become or cease to be one."""
         before = self._by_peer()
         for topic in self.interest.topics:
-            best = self.view.successor(topic, self.context.me)
+            best = self.membership.view.successor(topic, self.context.me)
             for other in (self._hints.pop(topic, None), self._current(topic)):
                 if other is not None and self._between(other, best):
                     best = other
@@ -274,8 +265,5 @@ RingPerTopic.ON = {
     Graft: lambda node, sender, message: node.plumtree.on_graft(sender, message),
     Gone: lambda node, sender, message: node.plumtree.on_gone(sender, message),
     Prune: lambda node, sender, message: node.plumtree.on_prune(sender, message),
-    Shuffle: lambda node, sender, message: node.cyclon and node.cyclon.on_shuffle(sender, message),
-    ShuffleReply: lambda node, sender, message: (
-        node.cyclon and node.cyclon.on_shuffle_reply(sender, message)
-    ),
+    **MembershipService.HANDLERS,
 }

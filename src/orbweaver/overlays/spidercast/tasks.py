@@ -11,9 +11,9 @@ from typing import Any
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.overlay import Context
-from orbweaver.gossip.cyclon import Cyclon
 from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.links import Links
+from orbweaver.gossip.membership import MembershipService
 from orbweaver.overlays.spidercast.maintenance import Aim, MaintenanceParams, NeighborMaintenance
 from orbweaver.overlays.spidercast.messages import Heartbeat, Leave
 from orbweaver.overlays.spidercast.missed import Missed
@@ -27,10 +27,10 @@ class Tasks:
         aims: Sequence[Aim],
         interest: OwnInterest,
         links: Links,
-        cyclon: Cyclon | None,
+        membership: MembershipService,
     ) -> None:
-        """`aims` are what the tasks strive for, one for each. With `cyclon` as the view, the
-        neighbours that were lost are asked again when the view shows that they still run."""
+        """`aims` are what the tasks strive for, one for each. If the view is gossiped, lost
+        neighbours are asked again when the view shows that they still run."""
         self.all = [
             NeighborMaintenance(number, aim, context, params, interest, self._changed)
             for number, aim in enumerate(aims)
@@ -39,14 +39,14 @@ class Tasks:
         self._failure_ms = params.failure_ms
         self._interest = interest
         self._links = links
-        self._cyclon = cyclon
-        self._missed = Missed(cyclon) if cyclon is not None else None
+        self._membership = membership
+        self._missed = Missed(membership.cyclon) if membership.cyclon is not None else None
         self._tell_interest_until = 0
 
     def start_when_settled(self) -> None:
         """Start the tasks, with gossip once the view has filled: choosing from a view that has
         hardly begun to fill would make links that cover little, and those stay."""
-        if not self.all[0].started and (self._cyclon is None or self._cyclon.settled):
+        if not self.all[0].started and self._membership.settled:
             for task in self.all:
                 task.start()
 
