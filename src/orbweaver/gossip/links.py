@@ -1,21 +1,23 @@
-"""The links of an overlay in which interested nodes are linked with each other, both ways.
+"""Links in both directions, for an overlay in which interested nodes are linked with each other.
 
 Whatever depends on a link is kept in step with it: the failure detector, dissemination, and
-what the host is told. Which links there are is decided by the overlay.
+what the host is told. The overlay decides which links there are.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
 from orbweaver.core.ids import NodeId
-from orbweaver.core.overlay import Context
+from orbweaver.core.messages import Message
+from orbweaver.core.overlay import Context, Handler
 from orbweaver.core.topics import Interest
 from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.membership import MembershipParams
 from orbweaver.gossip.plumtree import Plumtree
+from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push, PushRun
 
 
 class LinkParams(MembershipParams, frozen=True):
@@ -29,6 +31,22 @@ class LinkParams(MembershipParams, frozen=True):
 
 
 class Links:
+    """Keeps neighbours, failure detector, Plumtree and host in step.
+
+    The owner has the Plumtree as `plumtree`, and takes `messages` and `HANDLERS` into its own.
+    """
+
+    messages = Plumtree.messages
+    HANDLERS: ClassVar[dict[type[Message], Handler]] = {
+        Push: lambda node, sender, message: node.plumtree.on_push(sender, message),
+        PushRun: lambda node, sender, message: node.plumtree.on_run(sender, message),
+        IHave: lambda node, sender, message: node.plumtree.on_ihave(sender, message),
+        Graft: lambda node, sender, message: node.plumtree.on_graft(sender, message),
+        Gone: lambda node, sender, message: node.plumtree.on_gone(sender, message),
+        Prune: lambda node, sender, message: node.plumtree.on_prune(sender, message),
+    }
+    """Entries for the table `ON` of the owner."""
+
     def __init__(self, context: Context, failure_ms: int) -> None:
         self._outbox = context.outbox
         self.neighbors: dict[NodeId, Interest] = {}

@@ -29,8 +29,6 @@ from orbweaver.core.topics import Interest
 from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.links import Links
-from orbweaver.gossip.plumtree import Plumtree
-from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push, PushRun
 
 
 class Link(Message, frozen=True, gc=False, tag="link"):
@@ -69,7 +67,7 @@ class Static(Overlay):
     paper: ClassVar[str] = "ours, for designs made in one place"
     Params = StaticParams
     params: StaticParams
-    messages = (Link, LinkHeartbeat, LinkLeave, *Plumtree.messages)
+    messages = (Link, LinkHeartbeat, LinkLeave, *Links.messages)
 
     def __init__(self, context: Context, params: StaticParams) -> None:
         super().__init__(context, params)
@@ -172,10 +170,5 @@ Static.ON = {
     Link: Static.on_link,
     LinkHeartbeat: Static.on_heartbeat,
     LinkLeave: lambda node, sender, _: node.linked.remove(sender),
-    Push: lambda node, sender, message: node.plumtree.on_push(sender, message),
-    PushRun: lambda node, sender, message: node.plumtree.on_run(sender, message),
-    IHave: lambda node, sender, message: node.plumtree.on_ihave(sender, message),
-    Graft: lambda node, sender, message: node.plumtree.on_graft(sender, message),
-    Gone: lambda node, sender, message: node.plumtree.on_gone(sender, message),
-    Prune: lambda node, sender, message: node.plumtree.on_prune(sender, message),
+    **Links.HANDLERS,
 }

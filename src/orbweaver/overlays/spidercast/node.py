@@ -16,8 +16,6 @@ from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.links import Links
 from orbweaver.gossip.membership import MembershipService
-from orbweaver.gossip.plumtree import Plumtree
-from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push, PushRun
 from orbweaver.overlays.spidercast.adaptive import KR_MAX, next_kr
 from orbweaver.overlays.spidercast.coverage import GreedyCoverage, RandomCoverage, Ties
 from orbweaver.overlays.spidercast.maintenance import MaintenanceParams, NeighborMaintenance
@@ -64,7 +62,7 @@ class SpiderCast(Overlay):
     Params = SpiderCastParams
     params: SpiderCastParams
     messages = (Connect, ConnectOk, Redirect, Disconnect, DisconnectOk, Leave, Heartbeat,
-                *Plumtree.messages, *MembershipService.messages)  # fmt: skip
+                *Links.messages, *MembershipService.messages)  # fmt: skip
 
     def __init__(self, context: Context, params: SpiderCastParams) -> None:
         super().__init__(context, params)
@@ -196,11 +194,6 @@ SpiderCast.ON = {
     DisconnectOk: to_task(lambda task, sender, _: task.remove_connection(sender)),
     Leave: lambda node, sender, message: node.tasks.on_leave(sender, message),
     Heartbeat: lambda node, sender, message: node.tasks.on_heartbeat(sender, message),
-    Push: lambda node, sender, message: node.plumtree.on_push(sender, message),
-    PushRun: lambda node, sender, message: node.plumtree.on_run(sender, message),
-    IHave: lambda node, sender, message: node.plumtree.on_ihave(sender, message),
-    Graft: lambda node, sender, message: node.plumtree.on_graft(sender, message),
-    Gone: lambda node, sender, message: node.plumtree.on_gone(sender, message),
-    Prune: lambda node, sender, message: node.plumtree.on_prune(sender, message),
+    **Links.HANDLERS,
     **MembershipService.HANDLERS,
 }

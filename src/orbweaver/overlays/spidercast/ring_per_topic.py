@@ -23,8 +23,6 @@ from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.links import LinkParams, Links
 from orbweaver.gossip.membership import MembershipService
-from orbweaver.gossip.plumtree import Plumtree
-from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push, PushRun
 from orbweaver.overlays.spidercast.messages import (
     Closer,
     Follow,
@@ -47,7 +45,7 @@ class RingPerTopic(Overlay):
     Params = RingParams
     params: RingParams
     messages = (Follow, Followed, Closer, RingLeave, RingHeartbeat,
-                *Plumtree.messages, *MembershipService.messages)  # fmt: skip
+                *Links.messages, *MembershipService.messages)  # fmt: skip
     TIMER = "stabilise"
 
     def __init__(self, context: Context, params: RingParams) -> None:
@@ -259,11 +257,6 @@ RingPerTopic.ON = {
     Closer: RingPerTopic.on_closer,
     RingLeave: RingPerTopic.on_leave,
     RingHeartbeat: RingPerTopic.on_heartbeat,
-    Push: lambda node, sender, message: node.plumtree.on_push(sender, message),
-    PushRun: lambda node, sender, message: node.plumtree.on_run(sender, message),
-    IHave: lambda node, sender, message: node.plumtree.on_ihave(sender, message),
-    Graft: lambda node, sender, message: node.plumtree.on_graft(sender, message),
-    Gone: lambda node, sender, message: node.plumtree.on_gone(sender, message),
-    Prune: lambda node, sender, message: node.plumtree.on_prune(sender, message),
+    **Links.HANDLERS,
     **MembershipService.HANDLERS,
 }
