@@ -19,7 +19,7 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Event, StreamId
 from orbweaver.core.overlay import Context
 from orbweaver.gossip.messages import EventId, Notice, Pull, Pulled
-from orbweaver.gossip.streams import AGE_SLACK_MS, Stream
+from orbweaver.gossip.streams import Stream, after_subscription
 
 KEEP_MS = 10_000
 """Milliseconds for which an event can be pulled from a node that got it."""
@@ -164,7 +164,7 @@ class NoticeAndPull:
         self._have(name, known, event)
         known.hops, known.age_ms = message.hops, message.age_ms
         known.since = self._context.outbox.now()
-        if self._wants(event.topic, message.age_ms):
+        if after_subscription(self._subscribed.get(event.topic), message.age_ms, known.since):
             self._context.outbox.deliver(message)
         for peer in known.pulls:
             self._hand_over(peer, known)
@@ -211,11 +211,6 @@ class NoticeAndPull:
         if others:
             self._context.outbox.send(others[known.others_asked % len(others)], Pull(name))
             known.others_asked += 1
-
-    def _wants(self, topic: Topic, age_ms: int) -> bool:
-        """Return whether an event was published after the subscription to its topic."""
-        since = self._subscribed.get(topic)
-        return since is not None and age_ms <= self._context.outbox.now() - since + AGE_SLACK_MS
 
     def _spread(self, name: EventId, known: Known, most: int = 1) -> bool:
         """Give notice to the targets that got fewer than `most` notices. Return whether there

@@ -21,6 +21,12 @@ AGE_SLACK_MS = 200
 subscription and still count as published after it."""
 
 
+def after_subscription(since_ms: int | None, age_ms: int, now_ms: int) -> bool:
+    """Return whether an event of this age was published after the subscription to its topic,
+    which was made at `since_ms`. None means that there is no subscription."""
+    return since_ms is not None and age_ms <= now_ms - since_ms + AGE_SLACK_MS
+
+
 def add_number(edges: MutableSequence[int], at: int, seq: int) -> None:
     """Put a number among the edges of runs of numbers, where `at` is its place. It lengthens a
     run, joins two runs, or makes a new one."""

@@ -14,7 +14,7 @@ from orbweaver.core.messages import Carrier, Event, StreamId
 from orbweaver.core.overlay import Context
 from orbweaver.gossip.cache import EventCache, Held
 from orbweaver.gossip.messages import EventId, Recent
-from orbweaver.gossip.streams import AGE_SLACK_MS, Stream
+from orbweaver.gossip.streams import Stream, after_subscription
 
 BACK = 512
 """How many events of one stream, back from the last, are looked for."""
@@ -83,14 +83,10 @@ class TreeEvents:
         self._cache.put(Held(event, message.hops, message.age_ms, now), key)
         self._note(event, now)
         self._wanted.pop(name_of(event), None)
-        if event.publisher != self._context.me and self._wants(event.topic, message.age_ms, now):
+        since = self._subscribed.get(event.topic)
+        if event.publisher != self._context.me and after_subscription(since, message.age_ms, now):
             self._outbox.deliver(message)
         return True
-
-    def _wants(self, topic: Topic, age_ms: int, now: int) -> bool:
-        """Return whether an event was published after the subscription to its topic."""
-        since = self._subscribed.get(topic)
-        return since is not None and age_ms <= now - since + AGE_SLACK_MS
 
     def seen(self, name: EventId) -> bool:
         stream = self._streams.get(name[:3])

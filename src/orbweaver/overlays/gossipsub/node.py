@@ -18,7 +18,7 @@ from orbweaver.gossip.cache import EventCache, Held
 from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.membership import MembershipService
-from orbweaver.gossip.streams import AGE_SLACK_MS, Stream
+from orbweaver.gossip.streams import Stream, after_subscription
 from orbweaver.overlays.gossipsub.fanout import Fanout
 from orbweaver.overlays.gossipsub.mesh import Mesh
 from orbweaver.overlays.gossipsub.messages import (
@@ -319,8 +319,7 @@ class GossipSub(Overlay):
             return
         stream.settle(event.seq)
         now = self.context.outbox.now()
-        # Not what was published before the subscription.
-        if message.age_ms <= now - since + AGE_SLACK_MS:
+        if after_subscription(since, message.age_ms, now):
             self.context.outbox.deliver(message)
         members = [peer for peer in self.mesh.peers[event.topic] if peer != sender]
         if 0 < self.params.idontwant_bytes <= len(event.payload):
