@@ -1,4 +1,4 @@
-"""What a paper claims and what we measured, side by side."""
+"""Verdicts put what a paper claims and what we measured side by side; series hold the results."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from orbweaver.metrics.averages import interval95, mean
 from orbweaver.study.run import Result
 
 ADDED_LATER = "added after its result was known"
-"""Why most checks that do not count do not."""
+"""The reason why most of the uncounted checks do not count."""
 REPORTED = "reported, without a band"
 """Why a number is shown that is not checked."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """One line of the ledger."""
+    """A verdict is one line of the ledger."""
 
     claim: str
     what: str
@@ -31,7 +31,8 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Series(msgspec.Struct, frozen=True):
-    """Results of one setting over one variable (most often N), some seeds each."""
+    """A series holds the results of one setting over one variable, most often N: at each value of
+    the variable (x), one result for each seed."""
 
     label: str
     results: dict[float, list[Result]]
@@ -45,20 +46,22 @@ class Series(msgspec.Struct, frozen=True):
         return ", ".join(f"{x:g}" for x in self.results)
 
     def values(self, metric: str) -> list[list[float]]:
-        """At each x, those of the seeds that have any. Kept results may be older than a metric."""
+        """Return, for each x, the values of the seeds that have one. A result that was kept may be
+        older than the metric."""
         found = ([r.metrics.get(metric) for r in rs] for rs in self.results.values())
         return [[value for value in values if value is not None] for values in found]
 
     def means(self, metric: str) -> list[float]:
-        """At each x, the mean over the seeds."""
+        """Return, for each x, the mean over the seeds."""
         return [mean(values) for values in self.values(metric)]
 
     def intervals(self, metric: str) -> list[float]:
-        """At each x, half the 95 % interval of that mean; 0 for a single seed."""
+        """Return, for each x, half the 95 % confidence interval of the mean; 0 for a single
+        seed."""
         return [interval95(v) if len(v) > 1 else 0.0 for v in self.values(metric)]
 
     def told_each(self, metric: str, digits: int = 2) -> list[str]:
-        """At each x, the mean and its interval as text."""
+        """Return, for each x, the mean and its interval as text."""
         pairs = zip(self.values(metric), self.intervals(metric), strict=True)
         return [told(mean(values), half, digits) if values else "-" for values, half in pairs]
 
@@ -75,12 +78,12 @@ class Series(msgspec.Struct, frozen=True):
         return [r for rs in self.results.values() for r in rs]
 
     def of_snapshots(self, metric: str) -> list[list[Any]]:
-        """At each x, the metric in every snapshot of every seed."""
+        """Return, for each x, the metric in every snapshot of every seed."""
         return [[s[metric] for r in rs for s in r.snapshots] for rs in self.results.values()]
 
     def over_time(self, metric: str) -> dict[float, list[float]]:
-        """Return a metric of the course of the last x: minutes -> one value for each seed that has
-        any."""
+        """Return how a metric changed during the runs of the last x: minutes -> one value for each
+        seed that has one."""
         found: dict[float, list[float]] = {}
         for result in self.results[self.xs[-1]]:
             for look in result.course:
@@ -90,7 +93,7 @@ class Series(msgspec.Struct, frozen=True):
 
 
 def gather(results: Iterable[Result]) -> dict[str, Series]:
-    """Sort results into their series. One that belongs to no series is a series by itself."""
+    """Sort results into their series. A result that belongs to no series is a series by itself."""
     series: dict[str, Series] = {}
     for result in results:
         study = result.study
@@ -108,12 +111,12 @@ def gather(results: Iterable[Result]) -> dict[str, Series]:
 
 
 def count_runs(series: Iterable[Series]) -> int:
-    """Count the runs of some series. One that is in two of them is one."""
+    """Count the runs of some series. A run that is in two series counts once."""
     return len({r.run_id for one in series for r in one.each()})
 
 
 def connected(result: Result) -> bool:
-    """Every topic is one component, in every snapshot."""
+    """Return whether every topic is one component, in every snapshot."""
     looks = result.snapshots or [result.metrics]
     return all(look["components"] == look["topics"] for look in looks)
 
@@ -131,18 +134,21 @@ def rising(values: Sequence[float]) -> bool:
 
 
 def told(middle: float, half: float, digits: int = 2) -> str:
-    """A mean with its interval, which is left out where it would show as nothing."""
+    """Return a mean with its interval as text. An interval that would be rounded to 0 is left
+    out."""
     interval = f"{half:.{digits}f}"
     return f"{middle:.{digits}f}" + (f" ±{interval}" if float(interval) else "")
 
 
 def trend(one: Series, metric: str) -> float:
-    """Below zero where a metric falls over a series as a whole, above where it rises."""
+    """Return the slope of a metric over a series: below zero where it falls as a whole, above where
+    it rises."""
     return slope(one.xs, one.means(metric))
 
 
 def slope(xs: Sequence[float], ys: Sequence[float]) -> float:
-    """Of the straight line nearest to the points: a trend, whatever one point does."""
+    """Return the slope of the straight line nearest to the points. It shows the trend even where a
+    single point goes the other way."""
     mx, my = mean(xs), mean(ys)
     above = sum((x - mx) * (y - my) for x, y in zip(xs, ys, strict=True))
     below = sum((x - mx) ** 2 for x in xs)
@@ -154,13 +160,13 @@ def listed(values: Iterable[float], digits: int = 2) -> str:
 
 
 def ranks(values: Sequence[float]) -> list[float]:
-    """Ranks from 1, ties sharing their mean."""
+    """Return the rank of each value, from 1. Equal values share the mean of their ranks."""
     order = sorted(values)
     return [(2 * order.index(v) + order.count(v) + 1) / 2 for v in values]
 
 
 def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
-    """Spearman's coefficient."""
+    """Return Spearman's rank correlation coefficient."""
     x, y = ranks(a), ranks(b)
     mx, my = mean(x), mean(y)
     above = sum((p - mx) * (q - my) for p, q in zip(x, y, strict=True))

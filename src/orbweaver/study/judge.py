@@ -1,4 +1,4 @@
-"""What a paper's claims come to: its verdicts on the results of its runs."""
+"""Run what a paper's claims need, and judge the claims on the results."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from orbweaver.study.version import code_version
 from orbweaver.workload.scenario import Scenario
 
 SEEDS_MIN = 3
-"""With fewer, what holds may be chance."""
+"""Fewest seeds with which a claim is called reproduced: with fewer it may hold by chance."""
 
 
 class Ledger(msgspec.Struct, frozen=True):
-    """A paper's claims as judged, and what they were judged on."""
+    """A ledger is a paper's claims with their verdicts, and what they were judged on."""
 
     paper: str
     title: str
     scale: str
     scale_meaning: str
     seeds: list[int]
-    """Of the setting that has fewest; none where nothing had to be run."""
+    """The seeds of the setting that has fewest; none where no run was needed."""
     verdicts: list[Verdict]
     traced: list[str]
-    """The claims among them that need real traces."""
+    """The judged claims that need real traces."""
     part: list[str]
-    """The claims, if they are not all of the paper's."""
+    """The judged claims, if they are only a part of the paper's."""
     codes: dict[str, str] = {}
-    """Claim -> the versions of the code that made its runs, where not all are of one."""
+    """Claim -> the versions of the code that made its runs. Empty if one version made all runs."""
 
     @property
     def counted(self) -> list[Verdict]:
@@ -69,7 +69,7 @@ class Ledger(msgspec.Struct, frozen=True):
         return "reproduced" if self.enough_seeds else "holds"
 
     def command(self, claim: str = "") -> str:
-        """What makes it again, whole or one claim of it."""
+        """Return the command that makes the ledger again, or one claim of it."""
         seeds = f" --seeds {','.join(map(str, self.seeds))}" if self.seeds else ""
         claims = claim or ",".join(self.part)
         only = f" --claims {claims}" if claims else ""
@@ -83,17 +83,17 @@ class Judged:
     paper: Paper
     ledger: Ledger
     results: list[Result]
-    """What it was judged on."""
+    """The results that the claims were judged on."""
     series: BySeries
-    """The same by series."""
+    """The same results by series."""
     codes: Codes
-    """Of the runs, where not all are of one version."""
+    """The version of the code for each run. Empty if one version made all runs."""
     code: str
-    """The versions of the code that made the runs, with how many by each."""
+    """The versions of the code that made the runs, as text, with the number of runs by each."""
 
 
 Runner = Callable[[Sequence[Job]], Iterable[Result]]
-"""Runs scenarios, each with its seed, in any order."""
+"""A function that runs scenarios, each with its seed, in any order."""
 
 
 def reproduce(
@@ -105,10 +105,12 @@ def reproduce(
     traces: Path | None = None,
     known: Results | None = None,
 ) -> Judged:
-    """Run what a paper's claims need and judge them. `claims` are all unless some are named;
-    `traces` is the folder with the tables of real traces (`pipeline.traces`), without which
-    claims that need them are left out. Runs whose results are `known` are not run again, and
-    the new results are added to these."""
+    """Run what a paper's claims need, and judge the claims.
+
+    Without `claims` all claims are judged. `traces` is the folder with the tables of real traces
+    (`pipeline.traces`); without it, claims that need traces are left out. Runs whose results are
+    `known` are not run again, and the new results are added to the known ones.
+    """
     chosen = paper.choose(claims, scale, traced=traces is not None)
     jobs = paper.jobs(chosen, scale, seeds, traces or NO_TRACES)
     results = Results() if known is None else known
@@ -121,7 +123,7 @@ def reproduce(
 
 
 def judge(paper: Paper, claims: Sequence[str], scale: str, stored: Sequence[Stored]) -> Judged:
-    """Judge claims on results that stand in the paper's series."""
+    """Judge claims on stored results, which name the series of the paper that they belong to."""
     results = [one.result for one in stored]
     made = codes_of(stored)
     several = made if len(set(made.values())) > 1 else {}
@@ -142,8 +144,11 @@ def judge(paper: Paper, claims: Sequence[str], scale: str, stored: Sequence[Stor
 
 
 def judge_all(paper: Paper, results: Results, traces: Path = NO_TRACES) -> Judged | None:
-    """Judge each claim of a paper for which there are results, at the scale that has them for
-    most claims, the largest of several. None if there are results for no claim."""
+    """Judge the claims of a paper for which there are results.
+
+    All are judged at one scale: the one at which most claims have results, and the largest of
+    several such scales. Return None if no claim has results.
+    """
     seeds: dict[str, set[int]] = {}
     for one in results.each():
         seeds.setdefault(one.result.fingerprint, set()).add(one.result.seed)
@@ -156,7 +161,7 @@ def judge_all(paper: Paper, results: Results, traces: Path = NO_TRACES) -> Judge
             for name, scenarios in made.items()
         }
         enough = [c for c, one in paper.claims.items() if all(all(jobs[n]) for n in one.needs)]
-        # Claims that need no runs say nothing about these.
+        # A claim that needs no runs does not show that there are results at this scale.
         if len(enough) > len(best) and any(paper.claims[claim].needs for claim in enough):
             there = [job for by_setting in jobs.values() for one in by_setting for job in one]
             best, judged = enough, judge(paper, enough, scale, results.of(there))

@@ -1,4 +1,4 @@
-"""Lookups in overlays where a topic has a place: how many links it takes to get there."""
+"""Measure lookups in overlays where a topic has a place: how many links a lookup takes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ LOOKUPS = 500
 
 
 def lookup_hops(overlay: Snapshot, places: Places[NodeId]) -> float:
-    """Return the mean number of hops of lookups from nodes and for topics all over an overlay
-    of `BY_PLACE`. `places` are those of the nodes of the run."""
+    """Return the mean number of hops of lookups in an overlay of `BY_PLACE`. They start at nodes
+    and are for topics that are spread over the whole overlay. `places` are those of the nodes of
+    the run."""
     nodes, topics = sorted(overlay.links), sorted(overlay.on_topic())
     hops = []
     for i in range(LOOKUPS if topics else 0):

@@ -1,4 +1,4 @@
-"""What a paper's evaluation is made of, whichever paper it is."""
+"""A paper's evaluation as a value: its experiments, claims and figures, for any paper."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from orbweaver.study.traces import Trace
 from orbweaver.workload.scenario import Scenario
 
 DEGREES, OVERHEADS = HISTOGRAMS = ("degree_histogram", "overhead_histogram")
-"""A figure's metric when it shows how many nodes have which degree, or how much traffic of
-no interest, in the first run."""
+"""Metrics of figures that show how many nodes of the first run have which degree, or which share
+of traffic without interest."""
 
 NO_TRACES = Path("traces")
-"""Where no trace is: for scenarios that need none, or of which only their places in the study
-are asked for."""
+"""A folder without traces, for scenarios that need none, and for callers that only want to know
+to which series scenarios belong."""
 
 BySeries = Mapping[str, Series]
 
@@ -37,12 +37,12 @@ COLUMNS = {
     "control_messages_per_join": ("msgs/join", 1),
     "converged_ms": ("last change, ms", 0),
 }
-"""Of a table of settings, unless a paper has its own: metric -> title and digits."""
+"""The columns of a table of settings, unless a paper has its own: metric -> title and digits."""
 
 
 Experiment = Callable[[Any, Path], list[Scenario]]
-"""Makes scenarios, each with its series and x, of one of the paper's scales; the folder has the
-tables of traces."""
+"""A function that makes scenarios, each with its series and x, from one of the paper's scales and
+the folder with the tables of traces."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,30 +50,31 @@ class Claim:
     needs: tuple[str, ...]
     """The experiments to run."""
     verdicts: Callable[[BySeries], list[Verdict]]
-    """What their series show, one verdict for each check."""
+    """Judges the series of the experiments: one verdict for each check."""
     traced: bool = False
     """Whether it needs the paper's real traces."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure or table of the paper, drawn again from our series."""
+    """A figure is a figure or table of the paper, drawn again from our series."""
 
     name: str
-    """Short, for a file."""
+    """A short name, also of the file."""
     caption: str
     x_label: str
     y_label: str
     metric: str
     series: tuple[str, ...]
-    """Labels; a * at the end takes all that begin so."""
+    """Labels of series; a label that ends in * stands for all labels that begin with what precedes
+    the *."""
     paper: Mapping[str, Mapping[float, float]] = dataclasses.field(default_factory=dict)
     """Label -> x -> the paper's number, where its text gives one."""
     over_time: bool = False
     """Whether x is time in minutes, and the metric one of `Result.course`."""
 
     def labels(self, series: BySeries) -> list[str]:
-        """Those that there are; none unless each is there."""
+        """Return the labels of the figure's series, or none if one of its series has no results."""
         found = [[label for label in series if _fits(label, want)] for want in self.series]
         return [label for labels in found for label in labels] if all(found) else []
 
@@ -83,20 +84,20 @@ class Paper:
     name: str
     title: str
     scales: Mapping[str, Any]
-    """From small to large, "quick" first and "full" last. Each has a `name` that says what it
-    means; the rest is between it and the experiments."""
+    """Scales from small to large, "quick" first and "full" last. Each has a `name` that says what
+    it means; its other fields are for the experiments alone."""
     experiments: Mapping[str, Experiment]
     claims: Mapping[str, Claim]
     figures: Sequence[Figure] = ()
     notes: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
-    """Scale -> claim, or something else -> what we make of it."""
+    """Scale -> title -> a note. The title names a claim, or another subject of the page."""
     columns: Mapping[str, tuple[str, int]] = dataclasses.field(default_factory=lambda: COLUMNS)
-    """Of the table of all settings: metric -> title and digits."""
+    """The columns of the table of all settings: metric -> title and digits."""
     traces: Mapping[str, Sequence[Trace]] = dataclasses.field(default_factory=dict)
     """Scale -> the real traces that it needs."""
     sensitivity: tuple[str, ...] = ()
-    """Experiments that no claim needs: what the parameters matter that the paper leaves
-    open. They are run when all claims are."""
+    """Experiments that no claim needs. They show how much the parameters matter to which the paper
+    gives no value, and are run when all claims are."""
 
     def scenarios(self, names: Iterable[str], scale: str, traces: Path) -> list[Scenario]:
         """Make the scenarios of some experiments at a scale, each named by its series and x."""
@@ -109,7 +110,7 @@ class Paper:
         return made
 
     def needed(self, claims: Iterable[str]) -> list[str]:
-        """The experiments to run for these claims."""
+        """Return the experiments that these claims need."""
         names: dict[str, None] = {}
         for claim in claims:
             if claim not in self.claims:
@@ -119,8 +120,11 @@ class Paper:
         return list(names)
 
     def choose(self, claims: Sequence[str] | None, scale: str, traced: bool) -> list[str]:
-        """Return the claims to judge: those that are asked for, or all. Without traces, all but
-        those that need them. Raise where a claim, the scale or its traces are not there."""
+        """Return the claims to judge: the given ones, or all if none are given.
+
+        Without traces, claims that need them are left out, unless they were given by name: that
+        is an error, like a claim or a scale that the paper does not have.
+        """
         if scale not in self.scales:
             raise UsageError(f"{self.title} has no scale '{scale}': {nearest(scale, self.scales)}")
         chosen = list(dict.fromkeys(self.claims if claims is None else claims))
@@ -140,7 +144,7 @@ class Paper:
         return [(scenario, seed) for scenario in made for seed in seeds]
 
     def notes_on(self, scale: str, claims: Collection[str]) -> dict[str, str]:
-        """Those at a scale whose titles name one of these claims, or none at all."""
+        """Return the notes at a scale whose titles name one of these claims, or no claim at all."""
         found = {}
         for title, note in self.notes.get(scale, {}).items():
             named = self.claims.keys() & re.findall(r"\w+", title)

@@ -1,4 +1,4 @@
-"""The papers whose evaluation can be run again."""
+"""List the papers whose evaluation can be run again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many runs on the cores of this machine."""
+"""Run many simulations on the cores of this machine."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ def run_all(
     done: Callable[[Result], None] | None = None,
     running: Callable[[Sequence[Job], Sequence[Job]], None] | None = None,
 ) -> list[Result]:
-    """Results in the order of the jobs. `workers` 0 means one for each core. `done` is given
-    each result; `running`, at the start and after each result, the jobs under way and those that
-    wait."""
+    """Run the jobs, and return their results in the same order.
+
+    `workers` is the number of processes; 0 means one for each core. `done` is called with each
+    result. `running` is called at the start and after each result, with the jobs under way and
+    the jobs that wait.
+    """
     workers = min(workers or os.cpu_count() or 1, len(jobs))
     results: dict[int, Result] = {}
     if workers <= 1:
@@ -52,7 +55,7 @@ def run_all(
                 done(result)
             tell()
     except BaseException:
-        # Nobody waits for what is under way: a run may take an hour, and leaves nothing behind.
+        # Do not wait for the runs under way: a run may take an hour, and leaves nothing behind.
         for worker in multiprocessing.active_children():
             if worker not in others:
                 worker.kill()
@@ -63,7 +66,8 @@ def run_all(
 
 
 def _ignore_interrupt() -> None:
-    """Ctrl-C goes to all processes of a terminal; the first of them ends the others."""
+    """Ignore Ctrl-C, which goes to all processes of a terminal: the parent process ends the
+    others."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -1,8 +1,8 @@
-"""Runs that are not simulations, beside those that are.
+"""Some runs are not simulations: they carry out a procedure.
 
 A *procedure* computes what a paper measures without a simulated network: the plan that a
 centralised algorithm makes at each change, or the processor time of a function. A scenario names
-it where it names an overlay otherwise, so a run of a procedure has an identity, a place in a
+it in place of an overlay, so a run of a procedure has an identity, a place in a
 study and a line in the store of results like any simulated run.
 """
 

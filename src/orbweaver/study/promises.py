@@ -1,4 +1,4 @@
-"""Whether a run kept what its overlay claims: facts of the run against `Overlay.claims`."""
+"""Check whether a run kept what its overlay claims: facts of the run against `Overlay.claims`."""
 
 from __future__ import annotations
 

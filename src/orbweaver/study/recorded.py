@@ -1,4 +1,4 @@
-"""Runs out of records that somebody else wrote: live clusters, or simulations of long ago."""
+"""Read runs from records on disk, which live clusters or earlier simulations wrote."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ class Recorded:
 
 
 def read_recorded(folder: Path, at_ms: int | None = None) -> list[Recorded]:
-    """Read the run whose records are in a folder, or those in the folders in it. Simulations
-    are the runs that they were. Clusters count as repetitions of each other where they are of
-    one overlay with the same parameters."""
+    """Read the run whose records are in a folder, or the runs in the folders inside it.
+
+    A simulation keeps its identity. Clusters that ran the same overlay with the same parameters
+    count as repetitions of each other.
+    """
     name = folder.resolve().name
     return [
         recorded(read_records(f), read_about(f), name, number, at_ms)
@@ -37,8 +39,8 @@ def read_recorded(folder: Path, at_ms: int | None = None) -> list[Recorded]:
 
 
 def about_run(run: Run) -> dict[str, Any]:
-    """What has to be known of a simulation besides its records, for them to be measured as it
-    was."""
+    """Return what is needed, besides its records, to measure a simulation again as it was measured
+    when it ran."""
     return {
         "overlay": run.result.overlay,
         "params": run.result.params,
@@ -66,8 +68,8 @@ def recorded(
     number: int = 0,
     at_ms: int | None = None,
 ) -> Recorded:
-    """Measured at a moment. Without one, a simulation at its own, and a cluster at the last at
-    which it was whole."""
+    """Measure records at a moment. Without `at_ms` a simulation is measured at its own snapshots,
+    and a cluster at the last moment at which it was whole."""
     if not len(records["nodes"]):
         raise UsageError(f"{name}: no node was ever up")
     end_ms = about.get("end_ms") or _end_ms(records)

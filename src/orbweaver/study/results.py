@@ -1,9 +1,9 @@
-"""The one store of results: a line for each run, in a file or in memory.
+"""Store results: a line for each run, in a file or in memory.
 
 A run is named by its scenario and seed (`study.run.run_id`). Beside its result stands the
-version of the code that made it: a sweep takes results of its own code only, a page may be made
-of results by several versions and then says so. A line has a few kilobytes, so that a file of
-results can stay beside the page when all else that was seen of its runs is gone.
+version of the code that made it. A sweep takes results of its own code only. A page may be made
+of results by several versions, and then says so. A line has a few kilobytes, so that a file of
+results can stay beside the page when everything else about its runs is gone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Codes = Mapping[str, str]
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """A line of the store."""
+    """A stored result is one line of the store."""
 
     code: str
     """The version of the code that made the run."""
@@ -32,7 +32,7 @@ class Stored(msgspec.Struct, frozen=True):
 
 
 class Results:
-    """Results by the identity of their runs, and for each by the versions of the code."""
+    """Holds results by the identity of their runs, and for each run by the version of the code."""
 
     def __init__(self, stored: Iterable[Stored] = ()) -> None:
         self._stored: dict[str, dict[str, Stored]] = {}
@@ -47,8 +47,8 @@ class Results:
             self._stored.setdefault(one.result.run_id, {}).setdefault(one.code, one)
 
     def missing(self, jobs: Iterable[Job], any_code: bool = True) -> list[Job]:
-        """Return the jobs that have no result here, each run once. Without `any_code`, results
-        by other code than this do not count."""
+        """Return the jobs that have no result here, each run once. Without `any_code`, only results
+        by the present code count."""
         runs = {run_id(*job): job for job in jobs}
         return [job for run, job in runs.items() if self._find(run, job, any_code) is None]
 
@@ -79,8 +79,8 @@ def made_here(results: Iterable[Result]) -> list[Stored]:
 
 
 def read_results(path: Path) -> Results:
-    """Read a file of results. There are none where there is no such file yet. A last line that
-    was cut short, by a crash while it was added, is left out."""
+    """Read a file of results. A file that does not exist yet holds none. A last line that a crash
+    cut short while it was added is left out."""
     data = path.read_bytes() if path.exists() else b""
     stored = []
     for number, line in enumerate(data[: data.rfind(b"\n") + 1].splitlines(), 1):
@@ -92,7 +92,7 @@ def read_results(path: Path) -> Results:
 
 
 def append_results(path: Path, stored: Iterable[Stored]) -> None:
-    """Add results to a file, in the place of a last line that was cut short."""
+    """Add results to a file. They replace a last line that was cut short."""
     with path.open("ab+") as file:
         file.seek(0)
         file.truncate(file.read().rfind(b"\n") + 1)
@@ -104,7 +104,8 @@ def codes_of(stored: Iterable[Stored]) -> Codes:
 
 
 def told_codes(codes: Codes) -> str:
-    """Return which code made the runs; with how many by each, if there is more than one."""
+    """Return the version of the code that made the runs, as text; if there are several, each with
+    its number of runs."""
     counts = Counter(codes.values())
     if len(counts) <= 1:
         return next(iter(counts), "")

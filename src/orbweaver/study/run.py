@@ -1,4 +1,4 @@
-"""One run from scenario to metrics: what a command, a pool or a cluster repeats."""
+"""Carry out one run, from scenario to metrics; commands, pools and clusters repeat it."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ class Run:
 
 
 def run_id(scenario: Scenario, seed: int) -> str:
-    """Return the identity of a run: its scenario and seed, however the scenario is called and
-    its defaults are written. The version of the code is not part of it."""
+    """Return the identity of a run: its scenario and seed. It does not depend on the name of the
+    scenario, on whether defaults are written out, or on the version of the code."""
     return f"{fingerprint(scenario)}-{seed}"
 
 
 def fingerprint(scenario: Scenario) -> str:
-    """Return what a scenario and all that mean the same have in common."""
+    """Return a text that is the same for all scenarios that mean the same."""
     if scenario.overlay in PROCEDURES:
         return plainly(scenario, find_procedure(scenario.overlay)).fingerprint()
     return plainly(scenario, find(scenario.overlay)).fingerprint()
@@ -190,10 +190,12 @@ def measure_records(
     overlay: str = "",
     places: Places[NodeId] = PLACE_OF_NODE,
 ) -> tuple[list[Snapshot], dict[str, Any]]:
-    """The overlay at these moments, and what a `Result` has to say of records, whichever
-    host wrote them; metrics are those of the last moment. After `whole_ms` nodes are being
-    stopped; `overlay` is the name of the overlay, if it is known, and `places` are those of its
-    nodes."""
+    """Return the overlay at these moments, and the fields of a `Result` that follow from records,
+    whichever host wrote them.
+
+    The metrics are those of the last moment. From `whole_ms` on, nodes are being stopped.
+    `overlay` is the name of the overlay, if it is known, and `places` are those of its nodes.
+    """
     looks = [snapshot(records, time_ms, young_ms) for time_ms in times]
     final = looks[-1]
     hops = lookup_hops(final, places) if overlay in BY_PLACE else math.nan

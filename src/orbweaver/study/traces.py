@@ -1,4 +1,4 @@
-"""Real traces that a study needs: which file, and how it is read and cut to size."""
+"""Name a real trace that a study needs: its file, and how it is read and cut to size."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 class Trace:
     name: str
     file: str
-    """Inside the folder of traces."""
+    """Path inside the folder of traces."""
     kind: str
-    """As for `orbweaver ingest`."""
+    """Kind of trace, as `orbweaver ingest` names it."""
     options: dict[str, str] = dataclasses.field(default_factory=dict)
     method: str = ""
-    """As for `orbweaver sample`; none keeps the whole trace."""
+    """Method of sampling, as `orbweaver sample` names it; none keeps the whole trace."""
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def folder(self, work: Path) -> Path:
-        """Where its tables are, cut to size."""
+        """Return the folder with the tables of the trace, cut to size."""
         return work / self.name.replace(" ", "-").lower()

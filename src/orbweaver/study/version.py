@@ -39,8 +39,8 @@ def code_version() -> str:
 
 
 def overlay_version(name: str) -> str:
-    """The same for a procedure, and for an overlay of somebody's own, by its file; nothing for
-    our overlays."""
+    """Return the version of the file of a procedure, or of an overlay that is not ours. Our
+    overlays have none, since `code_version` covers them."""
     if name in OVERLAYS:
         return ""
     made_by = find_procedure(name).carry_out if name in PROCEDURES else find(name)
@@ -49,8 +49,8 @@ def overlay_version(name: str) -> str:
 
 
 def run_code(overlay: str) -> str:
-    """Which code makes runs of an overlay: ours, and the file of a procedure or of an overlay
-    that is not ours."""
+    """Return the version of all code that makes runs of an overlay: ours, and the file of a
+    procedure or of an overlay that is not ours."""
     own = overlay_version(overlay)
     return f"{code_version()}+{own}" if own else code_version()
 

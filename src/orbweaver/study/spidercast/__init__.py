@@ -1,4 +1,4 @@
-"""SpiderCast's evaluation (DEBS 2007, Section 3)."""
+"""This package is SpiderCast's evaluation (DEBS 2007, Section 3) as a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs that the claims need, at three scales.
+"""Make the runs that the claims need, at three scales.
 
 An experiment is a series of scenarios over one variable. T=100, S=10, RSS popularity, a full
 view from an oracle, (3,0) and ties broken at random unless it says otherwise.
@@ -73,7 +73,7 @@ MIDDLE = Scale(
     churn_on_s=(100, 300),
     churn_s=600,
 )
-"""The smallest at which the paper's (3,0) leaves topics partitioned with Zipf 2."""
+"""The smallest scale at which the paper's (3,0) leaves topics partitioned with Zipf 2."""
 QUICK = Scale(
     name="about a tenth of the paper's",
     sizes=(1000, 2000),
@@ -94,7 +94,7 @@ SCALES = {"quick": QUICK, "middle": MIDDLE, "full": FULL}
 def scenario(
     label: str, x: float, overlay: str, params: dict[str, Any], **workload: Any
 ) -> Scenario:
-    """A static run. tdi is taken at twice the mean subscription, as in the paper."""
+    """Make a static run. Its tdi is taken at twice the mean subscription, as in the paper."""
     spec = WorkloadSpec(**workload)
     return Scenario(
         overlay=overlay,
@@ -166,7 +166,7 @@ def partial_views(scale: Scale, traces: Path) -> list[Scenario]:
 
 
 def gossiped_views(scale: Scale, traces: Path) -> list[Scenario]:
-    """The same with views of 5 % that are gossiped, which takes time to fill."""
+    """Make the same runs with gossiped views of 5 %, which take time to fill."""
     made = []
     for n in scale.view_sizes:
         params = COVERAGE_3_0 | {"membership": "gossip", "view_size": n // 20}
@@ -206,18 +206,18 @@ OPEN: dict[str, tuple[Any, ...]] = {
     "heartbeat_ms": (250, 1000, 3000),
     "quarantine_ms": (0, 1000, 5000, 20_000),
 }
-"""Parameters to which the paper gives no value (margin: one, without a reason), and the
+"""Parameters to which the paper gives no value (to margin it gives one, without a reason) -> the
 values to try, our default among them."""
 
 
 SHED_AT = ("reached", "exceeded", "never")
-"""Readings of when a neighbour is asked to disconnect: Sec. 2.3.1 and Fig. 3 differ
+"""Readings of when a neighbour is asked to disconnect, where Sec. 2.3.1 and Fig. 3 differ
 (docs/decisions/0003-who-sheds-links.md)."""
 
 
 def sensitivity(scale: Scale, traces: Path) -> list[Scenario]:
-    """The base setting at the second size, with one open parameter changed at a time; churn
-    for `shed_at`, which decides S12 and S13."""
+    """Make runs of the base setting at the second size with one open parameter changed at a time,
+    and runs with churn for `shed_at`, which decides S12 and S13."""
     base = [
         scenario(f"sensitivity {name}", value, "spidercast", COVERAGE_3_0 | {name: value},
                  nodes=scale.sizes[1])

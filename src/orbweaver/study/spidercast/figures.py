@@ -1,4 +1,4 @@
-"""The paper's figures and tables, and which of our series go into each."""
+"""Say which of our series go into each of the paper's figures and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What we make of the claims that do not reproduce. Guesses are called guesses."""
+"""Notes explain the claims that do not reproduce. Guesses are called guesses."""
 
 from __future__ import annotations
 

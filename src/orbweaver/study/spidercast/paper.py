@@ -1,4 +1,4 @@
-"""What the paper reports, as numbers."""
+"""These are the numbers that the paper reports."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ ZIPF2_PARTITIONED = (0, 0, 0, 15, 14, 14)
 """Partitioned topics at each of `SIZES` with Zipf 2 and (3,0) (Table 6a)."""
 
 ZIPF2_DEGREE = {"zipf2 (3,0)": 7.0, "zipf2 (3,1)": 13.0}
-"""Roughly, read off the text beside Fig. 6(b)."""
+"""Approximate average degrees, from the text beside Fig. 6(b)."""
 
 CHURN = {1250: (13.0, 38.0), 2500: (12.0, 34.0)}
-"""Nodes -> average degree, control messages for each join or leave (Sec. 3.8)."""
+"""Number of nodes -> (average degree, control messages for each join or leave), Sec. 3.8."""
 
 
 def table_12(label: str, sizes: list[float]) -> list[float]:

@@ -1,8 +1,9 @@
-"""S1, S4, S6 and S15, under both tie rules; and both readings of a diameter.
+"""Judge S1, S4, S6 and S15 under both rules for ties, and diameters in both readings.
 
-Fig. 5 line 8 breaks ties at random, and that is what counts. Some of the paper's numbers fit an
-order common to all nodes instead. Its results were known when it was added, so its checks are
-shown and not counted, but for that of S15 which has nothing to say under random ties.
+Fig. 5 line 8 breaks ties at random, and checks with random ties count. Some of the paper's numbers
+fit an order common to all nodes instead. The results under the common order were known when its
+checks were added. So these are shown and not counted, except for the checks of S15 that say
+nothing under random ties.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from orbweaver.study.spidercast.paper import (
 KG = 3
 """K_g, the paper's choice."""
 WAYS = {"diameter_max": "inside the topic", "diameter_whole": "through the whole overlay"}
-"""Metric -> reading of *topic diameter*."""
+"""Metric -> how *topic diameter* is read, in words."""
 VACUOUS = "says nothing, since hardly any node has to adapt"
 
 
@@ -45,7 +46,7 @@ def _s1(base: Series, uncounted: str = "") -> Verdict:
 
 
 def s4(series: BySeries) -> list[Verdict]:
-    """Ties broken at random, as Fig. 5 says, are judged; the common order is shown."""
+    """Judge with ties broken at random, as Fig. 5 says; show the same with the common order."""
     return _s4(series, lambda label: label) + _s4(series, common, ADDED_LATER)
 
 
@@ -81,7 +82,7 @@ def _s4(series: BySeries, labelled: Callable[[str], str], uncounted: str = "") -
 
 
 def s6(series: BySeries) -> list[Verdict]:
-    """Ties broken at random, as Fig. 5 says, are judged; the common order is shown."""
+    """Judge with ties broken at random, as Fig. 5 says; show the same with the common order."""
     return _s6(series, lambda label: label) + _s6(series, common, ADDED_LATER)
 
 
@@ -106,10 +107,12 @@ def _s6(series: BySeries, labelled: Callable[[str], str], uncounted: str = "") -
 
 
 def s15(series: BySeries) -> list[Verdict]:
-    """Sec. 3.3.1: a node with just K_g links after its greedy coverage raises K_r.
+    """Judge the adaptive K_r (Sec. 3.3.1): a node with just K_g links after its greedy coverage
+    raises K_r.
 
-    With Zipf 2 and ties broken at random hardly any node has so few, and (3,0) leaves no topic
-    in pieces, so that nothing is learned. Under a common order it does, and that is judged.
+    With Zipf 2 and ties broken at random hardly any node has just K_g links, and (3,0) partitions
+    no topic, so the check says nothing. Under a common order (3,0) partitions topics, and the
+    check counts.
     """
     verdicts = []
     for law, name in (("zipf:0.5", "RSS"), ("nyse", "NYSE"), ("uniform", "uniform")):
@@ -156,12 +159,12 @@ def _told(base: Series) -> str:
 
 
 def _whole(result: Result) -> bool:
-    """No topic is in pieces."""
+    """Return whether no topic is partitioned."""
     return bool(result.metrics["partitioned_topics"] == 0)
 
 
 def _adapted(result: Result) -> int:
-    """How many nodes have raised K_r."""
+    """Return how many nodes have raised K_r."""
     return sum(nodes for kr, nodes in result.states["kr"].items() if kr > 0)
 
 
@@ -172,12 +175,13 @@ def _told_adapted(one: Series) -> str:
 
 
 def _few_links(one: Series) -> list[int]:
-    """At each x, how many nodes of all seeds have just K_g links."""
+    """Return, for each x, how many nodes of all seeds have just K_g links."""
     return [sum(r.degree_histogram.get(KG, 0) for r in rs) for rs in one.results.values()]
 
 
 def diameters(claim: str, one: Series, paper: int, uncounted: str = "") -> list[Verdict]:
-    """Inside the topic's own subgraph, as Sec. 3.2 defines it, and through the whole overlay."""
+    """Judge the diameters inside the topic's own subgraph, as Sec. 3.2 defines them, and through
+    the whole overlay."""
     base = one.label.partition(",")[0]
     label = {"spidercast": "RSS", "t200": "RSS, T=200"}.get(base, base)
     if one.label != base:

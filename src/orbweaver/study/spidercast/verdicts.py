@@ -1,6 +1,6 @@
-"""S1 to S15: which experiments each claim needs, and what counts as reproduced.
+"""Judge S1 to S15: which experiments each claim needs, and what counts as reproduced.
 
-Those that are run under both tie rules are in `ties`.
+The claims that are judged under both rules for ties are in `ties`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Vitis' evaluation (IPDPS 2011, Section IV)."""
+"""This package is Vitis' evaluation (IPDPS 2011, Section IV) as a value."""
 
 from __future__ import annotations
 

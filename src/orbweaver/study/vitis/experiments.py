@@ -1,7 +1,7 @@
-"""The runs that Vitis' claims need.
+"""Make the runs that Vitis' claims need.
 
-Three patterns of interest: random; low and high correlation, where each node takes its
-topics from five or from two groups.
+There are three patterns of interest: random, low and high correlation. With low and high
+correlation each node takes its topics from five or from two groups.
 """
 
 from __future__ import annotations
@@ -26,22 +26,25 @@ from orbweaver.workload.scenario import (
 
 TABLE = 15
 FRIENDS_MAX = TABLE - 3
-"""Of a table of 15: besides successor and predecessor, at least one long link."""
+"""Most friends in a table of 15, which also holds successor, predecessor and at least one long
+link."""
 
 
 SESSIONS = Trace("sessions", "churn/p2p_livestream_sessions_2020_06_01.csv.gz", "sessions")
 TRACES = {name: (scale.twitter, SESSIONS) for name, scale in SCALES.items()}
 SPEED = 10
-"""The availability trace is played so much faster than it happened. Half of its sessions
+"""How many times faster than in reality the availability trace is played. Half of its sessions
 then last more than a minute."""
 EVENING_MS = 69_000_000
-"""Where it is begun: after 19 h, when 360 peers are up, on the way to 800."""
+"""Where in the trace a run begins, in milliseconds: after 19 h, when 360 peers are up and their
+number rises towards 800."""
 EVERY_MS = 1
-"""Between publications, where nothing depends on it."""
+"""Milliseconds between publications, where nothing depends on them."""
 SETTLED_MS = 10_000
-"""How long before the first publication utility must not change any more (V2): ten cycles."""
+"""Milliseconds before the first publication during which utility must not change (V2): ten
+cycles."""
 PATIENCE_MS = 10_000
-"""After a join, before a node is owed events (IV-E and IV-F)."""
+"""Milliseconds after a join from which on a node should get events (IV-E and IV-F)."""
 
 
 def scenario(
@@ -66,7 +69,8 @@ def scenario(
 
 
 def friends(pattern: str) -> Experiment:
-    """IV-B: the table has its size, and what is no friend is a long link."""
+    """Vary the number of friends in a table of fixed size (IV-B). The other places are long
+    links."""
     return lambda scale, traces: [
         _settled(
             scale,
@@ -77,26 +81,27 @@ def friends(pattern: str) -> Experiment:
 
 
 def friendless(scale: Scale, traces: Path) -> list[Scenario]:
-    """IV-B: RVR after as long a warm-up, to set beside."""
+    """Run RVR after a warm-up of the same length, for comparison (IV-B)."""
     return [_settled(scale, scenario(scale, "friends rvr", 0, "rvr"))]
 
 
 def _settled(scale: Scale, made: Scenario) -> Scenario:
-    """Measured late, and looked at before, so that it can be told whether friends still change."""
+    """Measure late, with an earlier snapshot, which shows whether friends still change."""
     looks = (scale.settle_ms - SETTLED_MS,)
     run = replace(made.run, warmup_ms=scale.settle_ms, snapshots_ms=looks)
     return replace(made, run=run)
 
 
 def tables(label: str, overlay: str, pattern: str) -> Experiment:
-    """IV-C."""
+    """Vary the size of the table (IV-C)."""
     return lambda scale, traces: [
         scenario(scale, f"table {label}", x, overlay, pattern, table_size=x) for x in scale.tables
     ]
 
 
 def rates(label: str, overlay: str, pattern: str) -> Experiment:
-    """IV-D. Vitis is told the rates; RVR has no use for them."""
+    """Vary the skew of publication rates (IV-D). Vitis is told the rates; RVR has no use for
+    them."""
 
     def made(scale: Scale, law: str, x: float) -> Scenario:
         params: dict[str, Any] = {"rates": law} if overlay == "vitis" else {}
@@ -107,14 +112,14 @@ def rates(label: str, overlay: str, pattern: str) -> Experiment:
 
 
 def sizes(label: str, overlay: str) -> Experiment:
-    """III-A: the bound on the delay."""
+    """Vary the number of nodes, for the bound on the delay (III-A)."""
     return lambda scale, traces: [
         scenario(scale, f"size {label}", n, overlay, nodes=n) for n in scale.sizes
     ]
 
 
 def twitter(overlay: str) -> Experiment:
-    """IV-E: users of a social network, each of them also a topic."""
+    """Simulate users of a social network, each of which is also a topic (IV-E)."""
     return lambda scale, traces: [
         _followers(scale, traces, f"twitter {overlay}", x, overlay, table_size=x)
         for x in scale.tables
@@ -122,7 +127,7 @@ def twitter(overlay: str) -> Experiment:
 
 
 def unbounded(scale: Scale, traces: Path) -> list[Scenario]:
-    """IV-E: OPT with as many links as it takes."""
+    """Run OPT without a bound on the number of links (IV-E)."""
     label = "twitter opt unbounded"
     return [_followers(scale, traces, label, scale.sampled, "opt", table_size=0)]
 
@@ -141,12 +146,14 @@ def _followers(
 
 
 def churn(overlay: str, repair: bool) -> Experiment:
-    """IV-F: peers of a streaming system come and go, and a crowd comes. No peer says that it
-    goes: that a node has left is told by its silence (III-D). Without `repair` events are
-    delivered as in the paper: each peer is told once and asked once."""
+    """Simulate peers of a streaming system that come and go, and a crowd that joins (IV-F).
+
+    No peer says that it leaves; its neighbours learn it from its silence (III-D). Without
+    `repair` events are delivered as in the paper: each peer is told once and asked once.
+    """
 
     def made(scale: Scale, traces: Path) -> list[Scenario]:
-        # Some 500 of the peers are up at a time: as many topics as for a network that small.
+        # About 500 of the peers are up at a time, so there are as many topics as at that scale.
         small = SCALES["quick"]
         name = f"churn {overlay}" if repair else f"churn {overlay} once"
         base = scenario(small, name, scale.crowd, overlay, repair=repair)
@@ -180,8 +187,9 @@ READINGS: dict[str, dict[str, Any]] = {
     "events one way": {"one_way": True},
     "d - 1": {"gateway_hops": 4},
 }
-"""Other readings of the paper: links of a table carry events in one direction only, and the
-distance to a gateway has to be below d (Algorithm 5) rather than at most d (III-B)."""
+"""Other readings of the paper -> their parameters. In one, links of a table carry events in one
+direction only. In the other, the distance to a gateway is below d (Algorithm 5), not at most d
+(III-B)."""
 
 
 def readings(scale: Scale, traces: Path) -> list[Scenario]:

@@ -1,4 +1,4 @@
-"""Vitis' figures, and which of our series go into each."""
+"""Say which of our series go into each of Vitis' figures."""
 
 from __future__ import annotations
 

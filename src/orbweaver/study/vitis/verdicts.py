@@ -1,4 +1,4 @@
-"""V1 to V11: what counts as reproduced."""
+"""Judge V1 to V11: each function says what counts as reproduced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RATES = ("rates random", "rates high", "rates rvr")
 SIZES = ("size vitis", "size rvr")
 CHURN = ("churn vitis once", "churn rvr once", "churn vitis", "churn rvr")
 CALM = (*FRIENDS, "friends rvr", *TABLES, "table rvr", *RATES, *SIZES)
-"""Without churn, and interests that are drawn."""
+"""The series without churn, with interests that are drawn from a model."""
 OVERHEAD, EVERY = "traffic_overhead", "traffic_overhead_notices"
 DELAY = "delay_hops_mean"
 SETTLED = 0.01
@@ -37,7 +37,8 @@ def v1(series: BySeries) -> list[Verdict]:
 
 
 def v2(series: BySeries) -> list[Verdict]:
-    """Of friends that still change nothing is called reproduced."""
+    """Judge the overhead over the number of friends. While friends still change, nothing counts as
+    reproduced."""
     verdicts = []
     moved = {label: still_changing(series[label]) for label in FRIENDS}
     for label in FRIENDS:
@@ -67,8 +68,8 @@ def v2(series: BySeries) -> list[Verdict]:
 
 
 def still_changing(friends: Series) -> float:
-    """By what share the utility of links changed before the first publication, at most, where
-    there are friends. Infinite where a run was not looked at twice."""
+    """Return the largest share by which the utility of links changed before the first publication,
+    over the runs with friends. It is infinite if a run has one snapshot only."""
     runs = [r for x, rs in friends.results.items() if x for r in rs]
     looks = [[s["link_utility"] for s in r.snapshots] for r in runs]
     return max(abs(of[-1] / of[-2] - 1) if len(of) > 1 else math.inf for of in looks)
@@ -126,8 +127,9 @@ def v5(series: BySeries) -> list[Verdict]:
 
 
 def v6(series: BySeries) -> list[Verdict]:
-    """The gap must not close because things get worse with high correlation: that counts at
-    each exponent, beside the smallest, which is nearly as with uniform rates."""
+    """Judge the gap between random and high correlation over the skew of rates. The gap must not
+    close because high correlation gets worse, so no exponent may be worse than the smallest one,
+    which is nearly uniform."""
     random, high = series["rates random"], series["rates high"]
     verdicts = []
     for metric, name, digits in ((OVERHEAD, "overhead", 3), (DELAY, "delay in hops", 2)):
@@ -189,8 +191,8 @@ def _of_opt(opt: Series) -> list[Verdict]:
 
 
 def v8(series: BySeries) -> list[Verdict]:
-    """Order of magnitude: within a factor of ten, where the paper says "over" at least so
-    many."""
+    """Judge the order of magnitude: within a factor of ten. Where the paper says "over", the value
+    is a lower bound."""
     results = series["twitter opt unbounded"].each()
     degrees = Counter[int]()
     for result in results:
@@ -210,7 +212,8 @@ def v8(series: BySeries) -> list[Verdict]:
 
 
 def v9(series: BySeries) -> list[Verdict]:
-    """Delivered as in the paper, each peer told once and asked once; and with our repair."""
+    """Judge deliveries as in the paper, where each peer is told once and asked once; show them with
+    our repair."""
     worst = {label: mean(series[label].means("hit_ratio_worst")) for label in CHURN}
     told = {label: f"{100 * ratio:.2f} %" for label, ratio in worst.items()}
     what = "churn and a flash crowd: hits in the worst twentieth of the run, "
@@ -238,7 +241,7 @@ def v10(series: BySeries) -> list[Verdict]:
 
 
 def v11(series: BySeries) -> list[Verdict]:
-    """The delay, in units of log^2 N, must not grow."""
+    """Judge the bound on the delay: in units of log^2 N, it must not grow."""
     verdicts = []
     for label in SIZES:
         one = series[label]
