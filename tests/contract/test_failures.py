@@ -67,10 +67,10 @@ def overlays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("overlay", "case", "error", "told"),
     [
         (
-            "Deaf", "everybody_gets_everything", AssertionError,
+            "Deaf", "every_subscriber_gets_every_event", AssertionError,
             r"node 2 did not get event 0 of node \d+ on 'weather' \(b'first of \d+'\)",
         ),
-        ("Broken", "everybody_gets_everything", KeyError, "a slip"),
+        ("Broken", "every_subscriber_gets_every_event", KeyError, "a slip"),
         (
             "Greedy", "nothing_is_invented_nor_misdelivered", AssertionError,
             r"node \d+ has \d+ links where its degree bound is 2: ",

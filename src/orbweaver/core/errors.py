@@ -1,4 +1,4 @@
-"""The errors that Orbweaver raises on purpose: each type says which side is at fault."""
+"""Orbweaver raises these errors on purpose; the type of an error says which side is at fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The identifier space: a circle of 2^64 places, shared by nodes and topics.
+"""The identifier space is a circle of 2^64 places, shared by nodes and topics.
 
 Places come from a hash that every node knows, so no node has to be told where a node or a
 topic is, and places are spread evenly. A host gives each node the places of all nodes. In a

@@ -103,18 +103,18 @@ class Carrier(Message, frozen=True, gc=False):
 
     @property
     def more(self) -> tuple[bytes, ...]:
-        """The payloads of the events that follow the first one. Messages that carry runs have a
-        field of this name."""
+        """Return the payloads of the events that follow the first one. Messages that carry runs
+        have a field of this name."""
         return ()
 
     @property
     def count(self) -> int:
-        """How many events the message carries."""
+        """Return how many events the message carries."""
         return 1 + len(self.more)
 
     @property
     def size(self) -> int:
-        """The bytes of all payloads."""
+        """Return the bytes of all payloads."""
         return len(self.event.payload) + sum(map(len, self.more))
 
     def singles(self) -> Sequence[Carrier]:

@@ -1,4 +1,4 @@
-"""The contract between overlays and hosts: an overlay is a state machine without I/O.
+"""This is the contract between overlays and hosts: an overlay is a state machine without I/O.
 
 One overlay object is one node's side of one system. A host calls the overlay, and the overlay
 answers through its outbox. The host gives it time, a seeded generator and the outbox; an

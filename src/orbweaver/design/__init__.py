@@ -1,4 +1,4 @@
-"""Centralised overlay design: all subscriptions in, links out.
+"""This package designs overlays in one place: all subscriptions go in, links come out.
 
 A planner that knows what every node subscribes to can choose links under which each topic is
 connected through its own subscribers (a topic-connected overlay). Links are added one at a

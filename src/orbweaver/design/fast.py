@@ -1,4 +1,4 @@
-"""The algorithms on arrays, compiled: what `textbook` does, in seconds for 10,000 nodes.
+"""Do what `textbook` does on arrays, compiled: in seconds for 10,000 nodes.
 
 - Contributions are a dense matrix of small integers. Counting them, and lowering them as
   components merge, costs one step for each pair of subscribers of each topic, once.
@@ -32,24 +32,27 @@ CHUNK = 256
 
 
 def compiled(function: F) -> F:
-    """Compile a function, and keep the result on disk beside its file. Such a file calls no
-    compiled function of another, whose changes would not be seen."""
+    """Compile a function, and keep the result on disk beside its file.
+
+    A compiled function must not call one of another file: a change of the called function would
+    not be noticed.
+    """
     return cast(F, numba.njit(cache=True)(function))
 
 
 @dataclasses.dataclass(frozen=True)
 class Interests:
-    """Subscriptions as arrays: those of each node, and those of each topic."""
+    """Hold subscriptions as arrays, by node and by topic."""
 
     first_slot: Array
-    """Of each node, and one more: where the slots end."""
+    """For each node, its first slot; and one more entry, where the slots end."""
     slot_topic: Array
-    """Of each slot, ascending within a node."""
+    """For each slot, its topic; ascending within a node."""
     slot_node: Array
     first_member: Array
-    """Of each topic, and one more: where the members end."""
+    """For each topic, the place of its first member; and one more entry, where the members end."""
     member: Array
-    """Nodes, topic by topic."""
+    """The subscribers, topic by topic."""
 
     @property
     def nodes(self) -> int:
@@ -98,8 +101,8 @@ def check_memory(nodes: int, bytes_per_pair: int) -> None:
 def choose_links(
     contributions: Array, interests: Interests, rule: Rule, given: Sequence[tuple[int, int]] = ()
 ) -> list[tuple[int, int]]:
-    """Return the links to add to the given ones, in the order in which they are chosen. Uses
-    up `contributions`, which `count_contributions` made: they are zero then."""
+    """Return the links to add to the given ones, in the order in which they are chosen. This uses
+    up `contributions`, which `count_contributions` made: they are zero afterwards."""
     rho = np.inf if rule.algorithm == "minmaxoda" else float(rule.rho)
     links = np.array(given, dtype=np.int64).reshape(-1, 2)
     chosen = _choose(
@@ -171,7 +174,7 @@ def _merge(
     size: Array,
     room: Array,
 ) -> None:
-    """Make one component of those of two slots, and lower what is between the two by one."""
+    """Merge the components of two slots, and lower by one each contribution between them."""
     large = component[one]
     small = component[other]
     if large == small:

@@ -1,4 +1,4 @@
-"""A design: subscriptions in, links and what is known of them out."""
+"""Design an overlay: subscriptions go in; links, degrees and bounds come out."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from orbweaver.workload.links import Link
 @dataclasses.dataclass(frozen=True)
 class Plan:
     given: tuple[Link, ...]
-    """The links it started from."""
+    """The links that the design started from."""
     added: tuple[Link, ...]
-    """In the order in which they were chosen."""
+    """The chosen links, in the order in which they were chosen."""
     degrees: tuple[int, ...]
-    """Of each node."""
+    """The degree of each node."""
     bounds: LowerBounds
-    """Of every topic-connected overlay for these subscriptions, from whatever links."""
+    """Bounds that hold for every topic-connected overlay for these subscriptions, whatever links
+    it started from."""
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -69,9 +70,11 @@ def drawn_order(nodes: int, seed: int) -> list[int]:
 
 
 def numbered(interests: Iterable[Iterable[str]]) -> list[list[int]]:
-    """Return the same interests with numbers for topics, in the order of their first node.
-    Other numbers would give the same links; but nodes that are next to each other in a table
-    are often alike, and topics of the same nodes are quicker to deal with one after another."""
+    """Return the same interests with numbers in place of topics, in the order of first mention.
+
+    Other numbers would give the same links. These are faster: nodes that are next to each other
+    in a table are often alike, so topics of the same nodes get numbers next to each other.
+    """
     number: dict[str, int] = {}
     return [sorted({number.setdefault(t, len(number)) for t in topics}) for topics in interests]
 

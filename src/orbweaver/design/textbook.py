@@ -1,4 +1,4 @@
-"""The algorithms as the papers describe them, in plain Python.
+"""These are the algorithms as the papers describe them, in plain Python.
 
 Contributions are kept for each pair of nodes and lowered as components merge, which is the
 index that takes LowODA from O(V^4 T) to O(V^2 T) in the OMen paper. Each link is found by
@@ -18,16 +18,16 @@ NOTHING: Found = (0, 0, 0)
 
 
 class DesignState:
-    """Nodes, the links among them so far, and what each further link would contribute."""
+    """Holds the links so far, and what each further link would contribute."""
 
     def __init__(self, interests: Sequence[Collection[int]]) -> None:
         self.nodes = range(len(interests))
         self.degree = [0] * len(interests)
         self.component = [{topic: {node} for topic in interests[node]} for node in self.nodes]
-        """For each node and topic: the subscribers it is connected with through subscribers."""
+        """Node -> topic -> the subscribers that it is connected with through subscribers."""
         self.contribution: list[dict[int, int]] = [{} for _ in self.nodes]
-        """For each node: the others it shares topics with and is not connected with in all of
-        them, and in how many it is not."""
+        """Node -> another node -> the number of topics that they share without being connected in
+        them. Pairs without such topics are left out."""
         subscribers: dict[int, list[int]] = {}
         for node, topics in enumerate(interests):
             for topic in topics:

@@ -1,4 +1,4 @@
-"""Events that can still be passed on, kept for the peers that ask for them."""
+"""The cache keeps events that can still be passed on, for peers that ask for them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Held(msgspec.Struct, gc=False):
 
     @property
     def size(self) -> int:
-        """The bytes of the payloads."""
+        """Return the bytes of the payloads."""
         size = len(self.event.payload)
         return size + sum(map(len, self.more)) if self.more else size
 
@@ -40,7 +40,7 @@ class Held(msgspec.Struct, gc=False):
 
 
 class Shelf(dict[tuple[StreamId, int], Held]):
-    """What is kept of one topic by stream and (first) number, and in the order of arrival."""
+    """Holds the events of one topic by stream and (first) number, and in the order of arrival."""
 
     __slots__ = ("events", "keep_until", "order")
 
@@ -52,11 +52,12 @@ class Shelf(dict[tuple[StreamId, int], Held]):
 
 
 class EventCache:
-    """Keeps the last `size` events of each topic, and all events of the last `young_ms`: where
-    events follow each other fast, `size` of them would be gone before a peer could ask.
+    """Keeps the last `size` events of each topic, and all events of the last `young_ms`.
 
-    Peers can make up any number of topics, so there are limits over all topics too. When one is
-    reached, the topics give way in turn, their oldest events first."""
+    Where events follow each other fast, `size` events would be gone before a peer could ask for
+    them. Peers can make up any number of topics, so there are limits over all topics too. When a
+    limit is reached, each topic in its turn loses its oldest events.
+    """
 
     EVENTS_MAX = 1 << 15
     """Most events in the cache."""

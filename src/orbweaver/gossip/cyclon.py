@@ -1,4 +1,4 @@
-"""Cyclon peer sampling that carries interests (Voulgaris et al., 2005).
+"""Cyclon samples peers (Voulgaris et al., 2005); here its entries carry interests.
 
 Each cycle a node takes the oldest entry out of its view and swaps a few random entries
 with that peer, putting a fresh one of itself among them. Entries of nodes that are gone

@@ -1,4 +1,4 @@
-"""Descriptors: what a node tells of itself, and peer sampling and topology gossip pass on."""
+"""A descriptor is what a node tells of itself. Peer sampling and topology gossip pass it on."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ start."""
 
 
 class Descriptor(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What a node says of itself. It is passed on unchanged, and its age beside it, so that all
-    views and tables of a simulation share one object for each node."""
+    """A descriptor is what a node says of itself. It is passed on unchanged, with its age beside
+    it. So all views and tables of a simulation share one object for each node."""
 
     node: NodeId
     interest: Interest

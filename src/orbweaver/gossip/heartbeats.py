@@ -1,4 +1,4 @@
-"""Failure detection: a peer that has been silent too long is suspected."""
+"""Heartbeats detect failures: a peer that has been silent too long is suspected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node wants: its subscriptions, and the topics that it publishes on.
+"""A node's interest is its subscriptions, and the topics that it publishes on.
 
 SpiderCast calls the union of both *self_interest*. A node that publishes on a topic joins the
 topic's overlay like a subscriber, but its application is given no events.

@@ -1,4 +1,4 @@
-"""The messages of the shared parts, other than Plumtree's.
+"""These are the messages of the shared parts, other than Plumtree's.
 
 Membership and topology messages are generic: an overlay whose descriptors carry more than
 `Descriptor` (a place on a ring, say) names `News[RingDescriptor]` among its messages, and nothing
@@ -23,7 +23,7 @@ EventId = tuple[NodeId, int, Topic, int]
 
 
 class Shuffle(Message, Generic[D], frozen=True, gc=False, tag="shuffle"):
-    """Cyclon: some entries of the sender's view, and one of itself."""
+    """Cyclon sends some entries of the sender's view, and one of the sender."""
 
     purpose: ClassVar[Purpose] = "membership"
     entries: Annotated[tuple[D, ...], Meta(max_length=ENTRIES_MAX)]
@@ -31,7 +31,7 @@ class Shuffle(Message, Generic[D], frozen=True, gc=False, tag="shuffle"):
 
 
 class ShuffleReply(Message, Generic[D], frozen=True, gc=False, tag="shuffle-reply"):
-    """Cyclon: what the answering node gives in exchange."""
+    """Cyclon answers with the entries that the receiver of a shuffle gives in exchange."""
 
     purpose: ClassVar[Purpose] = "membership"
     entries: Annotated[tuple[D, ...], Meta(max_length=ENTRIES_MAX)]
@@ -39,7 +39,7 @@ class ShuffleReply(Message, Generic[D], frozen=True, gc=False, tag="shuffle-repl
 
 
 class News(Message, Generic[D], frozen=True, gc=False, tag="news"):
-    """Newscast: the sender's view, and an entry of itself."""
+    """Newscast sends the sender's view, and an entry of the sender."""
 
     purpose: ClassVar[Purpose] = "membership"
     entries: Annotated[tuple[D, ...], Meta(max_length=ENTRIES_MAX)]
@@ -47,7 +47,7 @@ class News(Message, Generic[D], frozen=True, gc=False, tag="news"):
 
 
 class NewsReply(Message, Generic[D], frozen=True, gc=False, tag="news-reply"):
-    """Newscast: the view of the answering node."""
+    """Newscast answers with the view of the receiver of the news, and an entry of it."""
 
     purpose: ClassVar[Purpose] = "membership"
     entries: Annotated[tuple[D, ...], Meta(max_length=ENTRIES_MAX)]
@@ -55,7 +55,7 @@ class NewsReply(Message, Generic[D], frozen=True, gc=False, tag="news-reply"):
 
 
 class Exchange(Message, Generic[D], frozen=True, gc=False, tag="exchange"):
-    """T-Man: the candidates that the sender knows."""
+    """T-Man sends the candidates that the sender knows."""
 
     purpose: ClassVar[Purpose] = "membership"
     entries: Annotated[tuple[D, ...], Meta(max_length=ENTRIES_MAX)]
@@ -63,7 +63,7 @@ class Exchange(Message, Generic[D], frozen=True, gc=False, tag="exchange"):
 
 
 class ExchangeReply(Message, Generic[D], frozen=True, gc=False, tag="exchange-reply"):
-    """T-Man: the candidates that the answering node knows. Also the answer to BESIDE."""
+    """T-Man answers with the candidates that the receiver knows. BESIDE is answered with it too."""
 
     purpose: ClassVar[Purpose] = "membership"
     entries: Annotated[tuple[D, ...], Meta(max_length=ENTRIES_MAX)]
@@ -71,8 +71,7 @@ class ExchangeReply(Message, Generic[D], frozen=True, gc=False, tag="exchange-re
 
 
 class Beside(Message, frozen=True, gc=False, tag="beside"):
-    """A question to a node next to the sender on the ring: which nodes does it know that are
-    nearer to the sender?
+    """The sender asks a node next to it on the ring which nodes it knows that are nearer.
 
     Sent when a successor or predecessor is new, and once a cycle to the successor, as in Chord.
     Gossip alone brings such news by chance. A node that asks also asks each node it is told of,
@@ -82,21 +81,21 @@ class Beside(Message, frozen=True, gc=False, tag="beside"):
 
 
 class Relay(Message, frozen=True, gc=False, tag="relay"):
-    """Relay paths: put the sender on the trees of these topics, below the receiver."""
+    """The sender asks to be put on the trees of these topics, below the receiver."""
 
     purpose: ClassVar[Purpose] = "build"
     topics: tuple[Topic, ...]
 
 
 class Unrelay(Message, frozen=True, gc=False, tag="unrelay"):
-    """Relay paths: take the sender off these trees."""
+    """The sender asks to be taken off these trees."""
 
     purpose: ClassVar[Purpose] = "build"
     topics: tuple[Topic, ...]
 
 
 class Notice(Message, frozen=True, gc=False, tag="notice"):
-    """Notice and pull: the sender has this event, or will have it in a moment."""
+    """The sender has this event, or will have it in a moment (notice and pull)."""
 
     purpose: ClassVar[Purpose] = "repair"
     announces: ClassVar[bool] = True
@@ -108,14 +107,14 @@ class Notice(Message, frozen=True, gc=False, tag="notice"):
 
 
 class Pull(Message, frozen=True, gc=False, tag="pull"):
-    """Notice and pull: a request for an event."""
+    """The sender requests an event (notice and pull)."""
 
     purpose: ClassVar[Purpose] = "repair"
     event: EventId
 
 
 class Recent(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A stream of which the sender has recent events, from `first` to `last`."""
+    """The sender has recent events of a stream, from `first` to `last`."""
 
     stream: StreamId
     first: Annotated[int, Meta(ge=0)]
@@ -123,4 +122,4 @@ class Recent(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Pulled(Carrier, frozen=True, gc=False, tag="pulled"):
-    """Notice and pull: the event that was asked for."""
+    """The sender gives an event that was requested (notice and pull)."""

@@ -1,4 +1,4 @@
-"""Which neighbours share which topics of a node."""
+"""A neighbourhood knows which neighbours share which topics of a node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Newscast peer sampling (Jelasity and Montresor, 2004).
+"""Newscast samples peers (Jelasity and Montresor, 2004).
 
 Once a cycle a node exchanges its whole view with a random member of it; both put a fresh
 entry of themselves among what they send, and keep the youngest of what they then know. Old
@@ -20,7 +20,7 @@ from orbweaver.gossip.messages import News, NewsReply
 
 
 class Newscast:
-    """The view of one node. The owner calls `step` once a cycle."""
+    """Keeps the view of one node. The owner calls `step` once a cycle."""
 
     messages = (News, NewsReply)
 

@@ -1,4 +1,4 @@
-"""Dissemination by notice and pull (Vitis III-C).
+"""Events spread by notice and pull (Vitis III-C).
 
 A node that gets a notice of an event pulls the event from the sender, and passes the notice on at
 once; the event itself thus comes to each node once. That is all the paper has. **Ours**
@@ -50,7 +50,7 @@ STREAMS_MAX = 1 << 17
 
 
 class Known:
-    """An event that this node has heard of, and the peers that it has told."""
+    """Holds an event that this node has heard of, and the peers that it has told."""
 
     __slots__ = ("age_ms", "event", "first", "hops", "others_asked", "pulls", "quiet", "since",
                  "sources", "taken", "told")  # fmt: skip

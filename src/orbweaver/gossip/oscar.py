@@ -1,4 +1,5 @@
-"""OSCAR: fingers for a ring on which nodes stand anyhow (Girdzijauskas, Datta, Aberer; Magnet 2.2).
+"""OSCAR chooses fingers for a ring on which nodes are spread unevenly (Girdzijauskas, Datta,
+Aberer; Magnet 2.2).
 
 A small world needs fingers whose lengths, counted in *nodes*, follow the harmonic distribution.
 Where places are hashes, distances between places will do. On a skewed ring they do not: most

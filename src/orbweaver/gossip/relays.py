@@ -1,4 +1,4 @@
-"""Relay paths: for each topic a tree towards the node nearest to the topic's place.
+"""Relay paths form, for each topic, a tree towards the node nearest to the topic's place.
 
 A node that wants to be on a topic's tree asks its next hop, which asks its own, until the place
 is reached (Vitis III-B, as in Scribe). A node that is no longer needed on a tree leaves it. All of
@@ -24,7 +24,7 @@ BRANCHES_OF_CHILD = 1 << 13
 
 
 class Branch:
-    """The place of this node in one tree."""
+    """A branch is the place of this node in one tree."""
 
     __slots__ = ("children", "parent")
 
@@ -129,8 +129,8 @@ class Relays:
         self._let_go(message.topics)
 
     def lost(self, peer: NodeId) -> None:
-        """Drop what a neighbour asked for that has gone: it asks another node now. Where it was
-        the parent, so does this node, in the next cycle."""
+        """Drop the requests of a neighbour that has gone, since it asks another node now. Where the
+        neighbour was the parent, this node asks another one in the next cycle."""
         self.changes += 1
         for topic in self._below.pop(peer, ()):
             self.branches[topic].parent = None

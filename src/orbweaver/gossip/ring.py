@@ -1,4 +1,4 @@
-"""The ring: a node's nearest successors and predecessors on the circle of identifiers.
+"""A ring is made of each node's nearest successors and predecessors on the circle of identifiers.
 
 They make lookups end at the right node. Candidates are given as (distance clockwise from the
 node, id) in this order, so the first are the successors and the last the predecessors.
@@ -11,7 +11,7 @@ from orbweaver.core.ids import NodeId
 from orbweaver.gossip.router import Router
 
 Ahead = tuple[int, NodeId]
-"""How far ahead of this node another one is, clockwise, and its id."""
+"""The distance clockwise from this node to another one, and the id of that node."""
 Span = tuple[int, int]
 """Distances ahead, from the first to below the second."""
 
@@ -21,7 +21,8 @@ class Ring:
         """`size` is L, the number of successors and of predecessors."""
         self._size = size
         self.successors: tuple[NodeId, ...] = ()
-        """The nearest first. Of few candidates the same node can be a successor only."""
+        """The successors, the nearest first. If there are few candidates, a node that is a
+        successor is not a predecessor too."""
         self.predecessors: tuple[NodeId, ...] = ()
         self.open: list[Span] = [(0, SPACE)]
         """Where a candidate would be chosen over those that were chosen last."""

@@ -1,4 +1,4 @@
-"""Greedy routing on the circle of identifiers."""
+"""Route greedily on the circle of identifiers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from orbweaver.core.ids import NodeId
 
 
 class Router:
-    """A node and its neighbours in their order round the circle.
+    """Holds a node and its neighbours in their order round the circle.
 
-    A lookup goes on to the neighbour that is nearest to the place it is for, if it is nearer
-    than this node: in either direction, or clockwise only, to the last one before the place.
+    A lookup goes on to the neighbour that is nearest to the wanted place, if that neighbour is
+    nearer than this node. With `clockwise` it goes to the last neighbour before the place.
     """
 
     def __init__(self, me: NodeId, places: Mapping[NodeId, int], clockwise: bool = False) -> None:
@@ -67,14 +67,14 @@ class Router:
         return self._nodes[(self._nodes.index(node) + 1) % len(self._nodes)]
 
     def between(self, after: int, before: int) -> list[NodeId]:
-        """Return the nodes behind one place and before another one, clockwise; all but those at
-        that place if both are the same. This node may be among them."""
+        """Return the nodes strictly between two places, clockwise from the first. If both places
+        are the same, return all nodes but those at it. This node may be among them."""
         nodes = self._nodes
         first, last = bisect_right(self._places, after), bisect_left(self._places, before)
         return nodes[first:last] if after < before else nodes[first:] + nodes[:last]
 
     def around(self, place: int, count: int) -> list[NodeId]:
-        """Return up to `count` nodes on either side of a place, of all, with this one."""
+        """Return up to `count` nodes on either side of a place. This node may be among them."""
         nodes = self._nodes
         if len(nodes) <= 2 * count:
             return list(nodes)
@@ -89,8 +89,8 @@ def lookup(
     neighbors: Callable[[NodeId], Iterable[NodeId]],
     limit: int = 1000,
 ) -> list[NodeId]:
-    """Return the path of a lookup over given tables, both ends included. It serves to look at
-    overlays from outside."""
+    """Return the path of a lookup over given tables, both ends included. Measurements use it to
+    look at overlays from outside."""
     path = [start]
     while len(path) <= limit:
         router = Router(path[-1], places)

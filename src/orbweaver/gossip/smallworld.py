@@ -1,4 +1,5 @@
-"""A navigable small world on the circle of identifiers (Symphony; Vitis III-A).
+"""Choose links that make a navigable small world on the circle of identifiers (Symphony; Vitis
+III-A).
 
 Every node has its ring neighbours and some long links whose lengths are drawn from the harmonic
 distribution. Greedy lookups then take O(log^2 N / k) hops with k long links.
@@ -27,7 +28,7 @@ class SmallWorld:
         self._draws = [rng.random() for _ in range(long_links)]
         self.ring = Ring()
         self._open = [0, SPACE]
-        """Where a node would be chosen over those that were chosen last: from the first of
+        """The places at which a node would be preferred to the nodes chosen last: from the first of
         these places to the second, from the third to the fourth, and so on."""
 
     def choose(
@@ -51,8 +52,8 @@ class SmallWorld:
         return chosen
 
     def improving(self, entries: Iterable[Descriptor]) -> list[Descriptor]:
-        """Return the nodes that would be chosen over one that was chosen last. It is asked of
-        all nodes that gossip brings."""
+        """Return the nodes that would be preferred to a node chosen last. Called with all nodes
+        that gossip brings."""
         bounds, place_of = self._open, self._place_of
         return [e for e in entries if bisect_right(bounds, place_of[e.node]) & 1]
 

@@ -1,4 +1,4 @@
-"""Event identity: which events of a stream have been seen, and which are missing."""
+"""Streams remember which of their events have been seen, and which are missing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def add_number(edges: MutableSequence[int], at: int, seq: int) -> None:
 
 
 class Stream:
-    """The sequence numbers seen of one (publisher, epoch, topic), in little space.
+    """Remembers the sequence numbers seen of one (publisher, epoch, topic), in little space.
 
     All numbers below `next_seq` are settled. `ahead` has the edges of the runs that came early:
     from the first to below the second, from the third to below the fourth, and so on. `skipped`

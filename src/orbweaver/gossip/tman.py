@@ -1,9 +1,9 @@
-"""T-Man: a topology that emerges from gossip (Jelasity and Babaoglu; Vitis, Algorithms 2-3).
+"""T-Man lets a topology emerge from gossip (Jelasity and Babaoglu; Vitis, Algorithms 2-3).
 
 Once a cycle a node sends all candidates it knows, its neighbours and a random sample, to a
-random neighbour, gets that one's in return, and selects its table anew from both. What is a
-good neighbour is the overlay's business. Entries older than `age_max_ms` are of nodes that
-have gone.
+random neighbour, gets the candidates of that neighbour in return, and selects its table anew from
+both. The overlay decides what a good neighbour is. Entries older than `age_max_ms` are of nodes
+that have gone.
 """
 
 from __future__ import annotations

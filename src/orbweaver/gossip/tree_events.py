@@ -1,8 +1,8 @@
-"""Recent events: what a node of a tree has, keeps and lacks.
+"""A node of a tree keeps recent events, and looks for those that it lacks.
 
 Trees lose events where a branch breaks. So tree neighbours tell each other from which streams they
-have recent events, and pull those that they lack. This part numbers what is published here, keeps
-what comes, and decides what to pull. Its owner sends.
+have recent events, and pull the events that they lack. This part numbers what is published here,
+keeps what comes, and decides what to pull. Its owner sends.
 """
 
 from __future__ import annotations

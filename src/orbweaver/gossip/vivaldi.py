@@ -1,4 +1,4 @@
-"""Vivaldi network coordinates (Dabek, Cox, Kaashoek, Morris; SIGCOMM 2004).
+"""Vivaldi gives nodes network coordinates (Dabek, Cox, Kaashoek, Morris; SIGCOMM 2004).
 
 Each node has a point in a Euclidean space, and the distance of two points estimates the time
 that a message takes between the two nodes. A measured round trip pulls or pushes the node along
@@ -36,7 +36,8 @@ DIMENSIONS_MAX = 16
 
 
 class Coordinates(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A node's place. Distances between places are one-way times in milliseconds."""
+    """A coordinate is a node's place. Distances between places are one-way times in
+    milliseconds."""
 
     position: tuple[float, ...]
     height: float = 0.0
@@ -56,7 +57,7 @@ def distance_ms(a: Coordinates, b: Coordinates) -> float:
 
 
 class Vivaldi:
-    """The coordinates of one node, until `freeze`."""
+    """Keeps the coordinates of one node up to date, until `freeze`."""
 
     def __init__(self, rng: Random, dimensions: int = 5, height: bool = False) -> None:
         self._rng = rng

@@ -1,4 +1,4 @@
-"""Means, and the confidence intervals around them."""
+"""Compute means, and the confidence intervals around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deliveries: which events each node should have got, which it got, how soon and how often."""
+"""Compute which events each node should have got, which it got, how soon and how often."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Reason = Literal[
 
 @dataclasses.dataclass(frozen=True)
 class Stop:
-    """Where an event stopped on its way to a node."""
+    """Says where an event stopped on its way to a node."""
 
     node: int
     reason: Reason

@@ -22,7 +22,7 @@ TOP = 10
 
 @dataclasses.dataclass(frozen=True)
 class TopicRelays:
-    """The events on one topic, and who received them."""
+    """Counts the events on one topic, and the nodes that received them."""
 
     topic: str
     subscribers: int

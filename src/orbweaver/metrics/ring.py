@@ -1,4 +1,4 @@
-"""The ring: whether each node is linked to those next to it in the order of places."""
+"""Check the ring: whether each node is linked to those next to it in the order of places."""
 
 from __future__ import annotations
 

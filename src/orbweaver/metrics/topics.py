@@ -1,4 +1,4 @@
-"""Topic connectivity and topic diameter.
+"""Measure topic connectivity and topic diameter.
 
 Both are properties of the graph that a topic's nodes form by themselves, except for
 `whole_diameter`, where a path may lead through any node of the overlay.

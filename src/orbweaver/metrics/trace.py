@@ -1,4 +1,4 @@
-"""The way of one event through the overlay, hop by hop.
+"""Follow one event through the overlay, hop by hop.
 
 Each end of a hop records what it sees (table `copies`). Here the two views are put together: a
 copy that was sent is the one that arrives at its receiver with the same number of hops, the
@@ -26,7 +26,7 @@ NEVER_SENT = ("queue", "unreachable", "too large")
 
 @dataclasses.dataclass(frozen=True)
 class Hop:
-    """One copy of the event between two nodes."""
+    """A hop is one copy of the event between two nodes."""
 
     sender: int
     receiver: int

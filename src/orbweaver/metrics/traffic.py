@@ -1,4 +1,4 @@
-"""Traffic: what messages are for, and how many copies of events reach nodes without interest."""
+"""Measure traffic: what messages are for, and how many copies reach nodes without interest."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""Fixed links: whatever set of links is given, with dissemination over it.
+"""Static links are given, and events spread over them.
 
-Shows what an overlay with these links would do, for instance one that was planned in one place
-(`orbweaver design`). Nothing is looked for and nothing is repaired. A node links to each of the
-contacts that it is given when it starts, at both ends, and to no other peer. A scenario gives
+This shows what an overlay with these links would do, for instance one that was planned in one
+place (`orbweaver design`). Nothing is looked for and nothing is repaired. A node links to each of
+the contacts that it is given when it starts, at both ends, and to no other peer. A scenario gives
 each node its neighbours of `links.file`; without such a file contacts are random, and so are
 the links. Contacts that a host finds later are ignored.
 
 A link is down while one of its ends is. The end that comes up again asks for it, and an end that
 was cut off from the other asks again with each heartbeat. Events spread by Plumtree.
 
-The claims are only those that hold for any links: whether topics are connected, and so whether
-events reach all subscribers, was decided by whoever chose the links.
+The claims are only those that hold for any links. Whether topics are connected, and so whether
+events reach all subscribers, depends on the links that were given.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Latency models: how long a message takes from one node to another, in whole milliseconds."""
+"""A latency model says how long a message takes between two nodes, in whole milliseconds."""
 
 from __future__ import annotations
 

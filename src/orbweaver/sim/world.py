@@ -1,4 +1,4 @@
-"""The simulated world: nodes, the wire between them, and everything one can do to a node.
+"""The simulated world has nodes, the wire between them, and everything one can do to a node.
 
 The world knows nothing of scenarios. Its caller decides which node joins, leaves or publishes
 when, and when to run on.

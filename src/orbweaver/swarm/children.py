@@ -21,17 +21,17 @@ from orbweaver.core.seeds import sample
 from orbweaver.swarm.messages import MemberPlan, MemberReady, MemberReport, decode_said, encode
 
 CONTACTS = 3
-"""How many members a new one joins through."""
+"""How many members a new member joins through."""
 START_S = 60.0
 """Seconds that a member may take to start."""
 LEAVE_S = 6.0
-"""Seconds that all members may take to leave; the others are killed."""
+"""Seconds that all members may take to leave. Then those that are left are killed."""
 LINE_MAX = 16 << 20
 """Longest line of a member's stdout, in bytes."""
 
 
 class Child:
-    """The process of one member."""
+    """Holds the process of one member."""
 
     def __init__(self, number: int, process: Process, log: Path) -> None:
         self.number = number

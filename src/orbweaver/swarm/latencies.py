@@ -1,4 +1,4 @@
-"""Histograms of latencies.
+"""Latencies are counted in histograms.
 
 Each bar is 5 % wider than the one before, so that a few hundred bars reach from a microsecond
 to hours. The histograms of several processes can be added up.

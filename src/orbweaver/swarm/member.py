@@ -1,4 +1,4 @@
-"""A member of a swarm: a node, and an application that reads and publishes as planned.
+"""A member of a swarm is a node with an application that reads and publishes as planned.
 
 A thread reads stdin, so that the process also ends with its parent when the loop is stuck.
 """
@@ -40,7 +40,7 @@ PAYLOAD = struct.Struct("q56x")
 
 
 class Member:
-    """The application on top of one node: it reads, publishes and reports."""
+    """Runs on top of one node: reads, publishes and reports."""
 
     def __init__(self, node: NetworkNode, plan: MemberPlan) -> None:
         self._node = node

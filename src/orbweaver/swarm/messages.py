@@ -1,4 +1,4 @@
-"""The messages between a swarm and its members: lines of JSON on stdin and stdout.
+"""A swarm and its members talk in lines of JSON on stdin and stdout.
 
 A member gets its plan, then `GO` and `HUSH`. The end of its stdin, which also comes when the
 swarm's process is killed, tells it to leave. The member answers with its addresses, and sends

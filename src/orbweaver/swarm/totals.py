@@ -52,7 +52,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SwarmTotals:
-    """The sums over all members, updated with each report."""
+    """Keeps sums over all members, updated with each report."""
 
     def __init__(self, plans: Sequence[MemberPlan]) -> None:
         self._subscribers = Counter(topic for plan in plans for topic in plan.topics)

@@ -1,4 +1,4 @@
-"""The contract suite, for our overlays and for yours: `HOSTS` x `CASES`.
+"""This is the contract suite, for our overlays and for yours: `HOSTS` x `CASES`.
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 @pytest.mark.parametrize("host", HOSTS)

@@ -1,4 +1,4 @@
-"""The cases of the contract suite. Each takes a fresh cluster and asserts.
+"""These are the cases of the contract suite. Each takes a fresh cluster and asserts.
 
 A case that an overlay does not promise to pass is skipped for it; the claims say so, and
 `needs` names the claim.
@@ -200,7 +200,7 @@ def check_counts(cluster: Cluster) -> None:
 
 
 @case("total_delivery")
-def everybody_gets_everything(cluster: Cluster) -> None:
+def every_subscriber_gets_every_event(cluster: Cluster) -> None:
     wanted = started(cluster)
     events = [e for mark in ("first", "second") for e in publish_round(cluster, wanted, mark)]
     cluster.run(5)
@@ -251,7 +251,7 @@ def latecomers_get_what_comes_later(cluster: Cluster) -> None:
 
 
 @case("topic_connected")
-def who_leaves_is_let_go(cluster: Cluster) -> None:
+def a_leaver_is_let_go(cluster: Cluster) -> None:
     started(cluster)
     for node in (0, 5, 10):
         cluster.leave(node)
@@ -277,7 +277,7 @@ def crashes_heal(cluster: Cluster) -> None:
 
 
 @case("total_delivery")
-def who_comes_back_is_served(cluster: Cluster) -> None:
+def a_node_that_comes_back_is_served(cluster: Cluster) -> None:
     wanted = started(cluster)
     first = publish_round(cluster, wanted, "first life")
     cluster.crash(3)

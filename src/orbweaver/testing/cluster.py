@@ -1,4 +1,4 @@
-"""Controls a handful of nodes by hand, on any host."""
+"""Control a handful of nodes by hand, on any host."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Cluster(Protocol):
 
     def run(self, seconds: float) -> None: ...
     def up(self) -> dict[int, Collection[Topic]]:
-        """The nodes that are up, with the topics that they subscribe to or publish on."""
+        """Return the nodes that are up, with the topics that they subscribe to or publish on."""
         ...
 
     def links(self, node: int) -> list[NodeId]: ...
     def status(self, node: int) -> dict[str, int]:
-        """What the overlay of a node that is up tells of itself."""
+        """Return what the overlay of a node that is up tells of itself."""
         ...
 
     def close(self) -> None:
@@ -61,7 +61,7 @@ class Cluster(Protocol):
 
 
 class SimCluster:
-    """A cluster in the simulator."""
+    """Runs a cluster in the simulator."""
 
     def __init__(self, overlay: type[Overlay], params: Params, seed: int) -> None:
         self.overlay = overlay

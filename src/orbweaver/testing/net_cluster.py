@@ -1,4 +1,4 @@
-"""Runs a cluster of real nodes: the network host, with sockets of this machine.
+"""Run a cluster of real nodes: the network host, with sockets of this machine.
 
 All nodes live in one process and on one loop, which runs only when a case lets it. Cases number
 their nodes from 0; the id of a real node follows from its key. Ids are translated for the case.
@@ -51,7 +51,7 @@ class Life:
 
 
 class NetCluster:
-    """A `Cluster` on this host."""
+    """Runs a cluster on the network host."""
 
     def __init__(self, overlay: type[Overlay], params: Params, seed: int) -> None:
         self.overlay = overlay

@@ -1,4 +1,4 @@
-"""The simplest host: every message sent in one step arrives in the next.
+"""The pump is the simplest host: every message sent in one step arrives in the next.
 
 It has no directory, so overlays have to find each other by themselves. It sends every message
 through the codec, so what an overlay puts into a message must survive the wire.
@@ -18,11 +18,12 @@ from orbweaver.core.topics import TopicTable
 
 STEP_MS = 5
 PUBLISHERS = {"weather": NodeId(2)}
-"""Feed -> its publisher, as far as overlays are told. Of the other feeds they know none."""
+"""Feed -> its publisher. Overlays are told no publisher of any other feed."""
 
 
 class PumpNode:
-    """The outbox of a node during one life, with a topic table of its own as in a process."""
+    """Serves as the outbox of a node during one life, with a topic table of its own as in a
+    process."""
 
     def __init__(self, pump: Pump, me: NodeId, rng: Random) -> None:
         self._pump = pump
@@ -74,7 +75,7 @@ class PumpNode:
 
 
 class Pump:
-    """A `Cluster` on this host."""
+    """Runs a cluster on this host."""
 
     def __init__(self, overlay: type[Overlay], params: Params, seed: int) -> None:
         self.overlay = overlay

@@ -1,1 +1,1 @@
-"""Workloads: what each node wants, when nodes come and go, how far apart nodes are."""
+"""Workloads say what each node wants, when nodes come and go, and how far apart nodes are."""

@@ -1,6 +1,6 @@
-"""The same subscriptions without one of their properties, to find out what the property does.
+"""Take one property away from subscriptions, to find out what the property does.
 
-Each function returns new subscriptions and leaves everything else as it was as far as that can be.
+Each function returns new subscriptions, and changes their other properties as little as possible.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ EXCHANGES = 10
 
 
 def dealt_again(these: Subscriptions, rng: Random) -> Subscriptions:
-    """Deal the subscriptions out at random: likeness of interests goes. Each node keeps the number
-    of its topics, and each topic the number of its nodes.
+    """Deal the subscriptions out at random, so that interests are no longer alike. Each node keeps
+    the number of its topics, and each topic the number of its nodes.
 
     Two random subscriptions exchange their topics, many times; an exchange that would give a node
     the same topic twice is left out.
@@ -36,8 +36,8 @@ def dealt_again(these: Subscriptions, rng: Random) -> Subscriptions:
 
 
 def level(these: Subscriptions, rng: Random) -> Subscriptions:
-    """Let each node want as many topics as before, any topic as likely as any other: likeness of
-    interests goes, and with it that some topics are more popular."""
+    """Let each node want as many topics as before, with all topics equally likely. Interests are no
+    longer alike, and no topic is more popular than another."""
     return _without_unwanted(
         these, [tuple(sample(rng, these.topics, len(topics))) for topics in these.of_node]
     )

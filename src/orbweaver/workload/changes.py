@@ -1,5 +1,5 @@
-"""The changes of a scenario: which node comes or goes when, drawn from its model of churn or read
-from its table."""
+"""The changes of a scenario say which node comes or goes when. They are drawn from its model of
+churn, or read from its table."""
 
 from __future__ import annotations
 

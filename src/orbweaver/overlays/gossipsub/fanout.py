@@ -1,4 +1,4 @@
-"""Peers for the topics that a node publishes on without subscribing to them."""
+"""Fanout peers are for topics that a node publishes on without subscribing to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mesh of each topic: the peers to which its events are forwarded at once."""
+"""The mesh of a topic is the peers to which its events are forwarded at once."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Mesh:
         """Until when a peer that was pruned, or that has pruned this node, is not grafted."""
 
     def join(self, topic: Topic, subscribers: Collection[NodeId], now: int) -> list[NodeId]:
-        """Begin a mesh. Return the peers that are now in it, which are to be told."""
+        """Begin a mesh. Return the peers in it, which have to be told."""
         self.peers[topic] = {}
         return self._graft(topic, subscribers, now)
 
     def leave(self, topic: Topic, now: int) -> list[NodeId]:
-        """Give up the mesh of a topic. Return the peers that were in it, which are to be told."""
+        """Give up the mesh of a topic. Return the peers that were in it, which have to be told."""
         members = list(self.peers.pop(topic, ()))
         for peer in members:
             self._backoff[topic, peer] = now + self._params.unsubscribe_backoff_ms
@@ -35,7 +35,7 @@ class Mesh:
         self, topic: Topic, subscribers: Collection[NodeId], now: int
     ) -> tuple[list[NodeId], list[NodeId]]:
         """Bring the mesh back to D peers if it has too few or too many. Return the peers that were
-        added and those that were taken out, which are to be told."""
+        added and the peers that were taken out; both have to be told."""
         members = self.peers[topic]
         if len(members) < self._params.d_low:
             return self._graft(topic, subscribers, now), []
@@ -48,10 +48,11 @@ class Mesh:
         return [], surplus
 
     def on_graft(self, topic: Topic, peer: NodeId, now: int) -> bool:
-        """Take a peer in that asks for it. Return False if it has to be told that it is not."""
+        """Take in a peer that asks for it. Return False if the peer has to be told that it was
+        refused."""
         members = self.peers.get(topic)
         if members is None:
-            return True  # v1.1: who asks for a mesh that does not exist is not answered
+            return True  # v1.1: a GRAFT for a mesh that does not exist is not answered
         if peer in members:
             return True
         if len(members) >= self._params.d_high or self._backoff.get((topic, peer), 0) > now:
@@ -72,11 +73,11 @@ class Mesh:
             members.pop(peer, None)
 
     def drop_from(self, topic: Topic, peer: NodeId) -> None:
-        """Take a peer out that no longer subscribes to the topic."""
+        """Take out a peer that no longer subscribes to the topic."""
         self.peers.get(topic, {}).pop(peer, None)
 
     def forget_backoffs(self, now: int) -> None:
-        """Forget those that are over."""
+        """Forget the backoffs that have ended."""
         for key in [key for key, until in self._backoff.items() if until <= now]:
             del self._backoff[key]
 

@@ -1,4 +1,4 @@
-"""The messages of GossipSub. The specification sends several of them in one RPC."""
+"""These are the messages of GossipSub. The specification sends several of them in one RPC."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class MeshGraft(Message, frozen=True, gc=False, tag="gossipsub.graft"):
 
 
 class MeshPrune(Message, frozen=True, gc=False, tag="gossipsub.prune"):
-    """The sender has the receiver no longer in its mesh for these topics. It accepts no GRAFT
+    """The receiver is no longer in the sender's mesh for these topics. The sender accepts no GRAFT
     for `backoff_ms`."""
 
     topics: tuple[Topic, ...]
@@ -44,7 +44,7 @@ class MeshPrune(Message, frozen=True, gc=False, tag="gossipsub.prune"):
 
 
 class EventIds(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Some events of one stream."""
+    """Names some events of one stream."""
 
     stream: StreamId
     seqs: tuple[int, ...]
@@ -73,4 +73,4 @@ class IDontWant(Message, frozen=True, gc=False, tag="gossipsub.idontwant"):
 
 
 class MeshEvent(Carrier, frozen=True, gc=False, tag="gossipsub.event"):
-    """An event, forwarded along the mesh or in answer to an IWANT."""
+    """The sender forwards an event, along the mesh or in answer to an IWANT."""

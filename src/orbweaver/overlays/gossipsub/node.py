@@ -1,4 +1,4 @@
-"""One node's side of GossipSub.
+"""This is one node's side of GossipSub.
 
 A node is connected to peers that share topics with it. The specification leaves to others how
 they are found: here they come from the interest view, as many for each topic as the mesh wants.

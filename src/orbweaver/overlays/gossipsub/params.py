@@ -1,4 +1,4 @@
-"""The parameters of GossipSub, named as in its specifications."""
+"""The parameters of GossipSub have the names of its specifications."""
 
 from __future__ import annotations
 

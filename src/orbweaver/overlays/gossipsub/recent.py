@@ -1,4 +1,4 @@
-"""Which events came lately (the message cache), to be announced at the next heartbeats."""
+"""The message cache knows which events came lately, to be announced at the next heartbeats."""
 
 from __future__ import annotations
 

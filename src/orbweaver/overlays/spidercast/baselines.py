@@ -1,7 +1,8 @@
-"""similarity(x, y) and random(y): SpiderCast's maintenance with another choice (Sec. 3.9.1).
+"""similarity(x, y) and random(y) are SpiderCast's maintenance with a different choice of neighbours
+(Sec. 3.9.1).
 
-A node wants x neighbours whose interests are most like its own and y random ones. There
-is no coverage to be complete, only a number to be reached, so L^max is that number.
+A node wants x neighbours whose interests are most like its own, and y random ones. It counts
+neighbours, not coverage, so L^max is the number that it wants.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class CountAudit(Audit):
 
 
 class CountAim(Aim):
-    """A plain number of neighbours: similar ones if `interest` is given, else any."""
+    """Wants a number of neighbours: similar ones if `interest` is given, else any."""
 
     def __init__(
         self, wanted: int, view: InterestView, rng: Random, interest: OwnInterest | None = None
@@ -184,7 +185,7 @@ Similarity.ON = SpiderCast.ON
 
 
 class RandomLinks(Similarity):
-    """similarity(0, y)."""
+    """This is similarity(0, y)."""
 
     name: ClassVar[str] = "random"
     summary: ClassVar[str] = "links to random nodes"

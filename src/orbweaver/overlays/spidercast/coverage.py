@@ -1,4 +1,4 @@
-"""Coverage: which topics lack neighbours (Fig. 3), and which node to ask next (Fig. 5)."""
+"""Find out which topics lack neighbours (Fig. 3), and which node to ask next (Fig. 5)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ common to all nodes, that of their ids."""
 
 
 class CoverageAudit(Audit):
-    """CALCKUNCOVERED (Fig. 3, lines 1-7) for a set of neighbours, with and without one."""
+    """Computes CALCKUNCOVERED (Fig. 3, lines 1-7) for a set of neighbours, and for the set without
+    one of them."""
 
     __slots__ = ("_exact", "_under", "uncovered")
 
@@ -77,11 +78,11 @@ class GreedyCoverage(CoverageAim):
         self._ties = rng if ties == "random" else None
 
     def _choose(self, uncovered: int, exclude: set[NodeId]) -> NodeId | None:
-        """NEXTGREEDYCOVERAGENODE (Fig. 5, lines 1-9; line 8 breaks ties)."""
+        """Choose by NEXTGREEDYCOVERAGENODE (Fig. 5, lines 1-9; line 8 breaks ties)."""
         return self._view.best_match(uncovered, exclude, self._ties)
 
 
 class RandomCoverage(CoverageAim):
     def _choose(self, uncovered: int, exclude: set[NodeId]) -> NodeId | None:
-        """NEXTRANDOMCOVERAGENODE (Fig. 5, lines 10-19)."""
+        """Choose by NEXTRANDOMCOVERAGENODE (Fig. 5, lines 10-19)."""
         return self._view.any_match(uncovered, exclude, self._rng)

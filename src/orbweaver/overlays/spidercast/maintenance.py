@@ -1,18 +1,17 @@
-"""The neighbour maintenance task of SpiderCast (its Figures 1, 2 and 4).
+"""A task maintains one set of neighbours (SpiderCast, Figures 1, 2 and 4).
 
-A task keeps one set of neighbours. What the set is *for* is given by an `Aim`: greedy
-coverage, random coverage, or, in the overlays that the paper compares itself with, a
-plain number of similar or of random links. The paper runs "SpiderCast's code" for all
-of them (Sec. 3.9.1), and so do we.
+An `Aim` says what the set is *for*: greedy coverage, random coverage, or a number of similar or of
+random links in the overlays that the paper compares SpiderCast with. The paper runs
+"SpiderCast's code" for all of them (Sec. 3.9.1), and so do we.
 
 Readings where text and pseudo-code of the paper differ, or where both are silent:
 
 * A neighbour is a candidate for disconnection when its degree *exceeds* its target
   (Fig. 3, line 9) or already when it has *reached* it (Sec. 2.3.1 tells coverage by
   target <= degree). A node that is covered sets its target to its degree, so that under
-  the first reading almost no node ever sheds a link. `shed_at` chooses.
+  the first reading almost no node ever sheds a link. `shed_at` chooses the reading.
 * A neighbour that did not agree to disconnect is asked again only once its degree has
-  grown; otherwise a refusal would be followed by the same request for ever.
+  grown; otherwise the same request would follow each refusal for ever.
 * A task that has nothing to do sleeps until a neighbour's record changes; the paper's
   loop polls, with the same effect.
 """

@@ -1,4 +1,4 @@
-"""The messages of SpiderCast (its Figures 2 and 4), and of the rings of ring-per-topic."""
+"""These are the messages of SpiderCast (its Figures 2 and 4) and of ring-per-topic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orbweaver.core.topics import Interest
 
 
 class Connect(Message, frozen=True, gc=False, tag="connect"):
-    """A request for a link, for one of the sender's tasks. Degree and target are the sender's."""
+    """The sender asks for a link, for one of its tasks. Degree and target are the sender's."""
 
     task: int
     degree: int
@@ -21,7 +21,7 @@ class Connect(Message, frozen=True, gc=False, tag="connect"):
 
 
 class ConnectOk(Message, frozen=True, gc=False, tag="connect-ok"):
-    """The answer that accepts a link. Degree and target are the sender's, as in CONNECT."""
+    """The sender accepts a link. Degree and target are the sender's, as in CONNECT."""
 
     task: int
     degree: int
@@ -30,7 +30,7 @@ class ConnectOk(Message, frozen=True, gc=False, tag="connect-ok"):
 
 
 class Redirect(Message, frozen=True, gc=False, tag="redirect"):
-    """The answer that refuses a link and names another candidate, if there is one."""
+    """The sender refuses a link, and names another candidate if there is one."""
 
     task: int
     peer: NodeId | None
@@ -38,19 +38,19 @@ class Redirect(Message, frozen=True, gc=False, tag="redirect"):
 
 
 class Disconnect(Message, frozen=True, gc=False, tag="disconnect"):
-    """A request to give up a link that the sender does not need."""
+    """The sender asks to give up a link that it does not need."""
 
     task: int
 
 
 class DisconnectOk(Message, frozen=True, gc=False, tag="disconnect-ok"):
-    """The answer that gives the link up."""
+    """The sender agrees to give the link up."""
 
     task: int
 
 
 class Leave(Message, frozen=True, gc=False, tag="leave"):
-    """The sender ends its links: those of one task, or all of them if `task` is None."""
+    """The sender ends its links: the links of one task, or all links if `task` is None."""
 
     task: int | None
 
@@ -63,8 +63,8 @@ class TaskState(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Heartbeat(Message, frozen=True, gc=False, tag="heartbeat"):
-    """Degree and target of each task (Sec. 2.3). The interest comes along for a while after
-    it has changed (Sec. 2.4)."""
+    """The sender is alive, and tells degree and target of each task (Sec. 2.3). Its interest comes
+    along for a while after it has changed (Sec. 2.4)."""
 
     purpose: ClassVar[Purpose] = "keepalive"
     tasks: tuple[TaskState, ...]

@@ -1,4 +1,4 @@
-"""Neighbours that fell silent and turn up again (ours).
+"""A node asks for links again when neighbours that fell silent turn up (ours).
 
 When a network is cut in two for longer than the failure detector waits, each side makes up for
 the links it lost with its own nodes, and then no node lacks anything: the two sides meet again

@@ -1,4 +1,4 @@
-"""One node's side of SpiderCast."""
+"""This is one node's side of SpiderCast."""
 
 from __future__ import annotations
 

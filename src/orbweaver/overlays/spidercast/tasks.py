@@ -1,7 +1,7 @@
-"""The maintenance tasks of one node, and the links that they keep together (Sec. 2.3).
+"""The maintenance tasks of one node keep its links together (Sec. 2.3).
 
-Each task has neighbours of its own. A link is there while any task has it, and the messages of
-the tasks name the task that they are for.
+Each task has neighbours of its own. A link exists while any task has it. A message names the task
+that it is for.
 """
 
 from __future__ import annotations

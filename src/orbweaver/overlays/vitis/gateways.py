@@ -1,4 +1,4 @@
-"""Gateways: which nodes connect a cluster to the rendezvous node (Algorithm 5).
+"""Gateways connect a cluster to the rendezvous node (Algorithm 5).
 
 Every node of a cluster proposes the node nearest to the topic's place that it has heard of
 within d hops. Proposals are recomputed where something they rest on has changed, and sent
@@ -19,10 +19,10 @@ MOVING = 10
 """A routing table moves if more than one in this many of its links has come since the last
 cycle."""
 PATIENCE = 4
-"""Cycles for which gateways are left alone at most while the table moves."""
+"""Most cycles for which gateways are left alone while the table moves."""
 PATIENCE_MOVED = 1
-"""The same where gateways have just changed: a new gateway asks for its path when it still is
-one the next time that gateways are looked at, and events wait for the path."""
+"""Most such cycles where gateways have just changed. It is small because a new gateway asks for its
+path only if it is still a gateway at the next look, and events wait for the path."""
 
 
 class Gateways:
@@ -44,13 +44,15 @@ class Gateways:
         self.ours: dict[Topic, None] = {}
         """The topics for which this node is a gateway."""
         self._ours_before: dict[Topic, None] = {}
-        """The same when gateways were last looked at."""
+        """The topics for which this node was a gateway when gateways were last looked at."""
         self._moved = False
         """Proposals had changed when gateways were last looked at."""
         self.fresh_links = table_size
-        """Links that have come since the last cycle. At the start they are about to come."""
+        """Links that have come since the last cycle. At the start the whole table is about to
+        come."""
         self._waited = 0
-        """Cycles since gateways were looked at; 0 when they are."""
+        """Cycles for which gateways have been left alone; 0 if they were looked at in this
+        cycle."""
         self._reach: dict[Topic, int] = {}
         """Topic -> distance of the proposed gateway from the topic's place."""
         self._changed = False
@@ -65,8 +67,8 @@ class Gateways:
 
         While a table moves, gateways are left alone for some cycles: most of what is agreed on
         over links that have just come would be agreed on anew a cycle later, over other links.
-        And a path is asked for by nodes that are gateways twice in a row: a node that has just
-        become one often ceases to be one in the next cycle.
+        Only a node that is a gateway twice in a row asks for a path, because a new gateway often
+        ceases to be one in the next cycle.
         """
         if self._moving():
             return None
@@ -107,7 +109,7 @@ class Gateways:
                 stale[topic] = None
 
     def news(self) -> dict[NodeId, tuple[Proposal, ...]]:
-        """Return the proposals that are new to each neighbour, which count as sent then."""
+        """Return the proposals that are new to each neighbour. They count as sent from then on."""
         if self._waited:
             return {}
         told, self._news = self._news, {}
@@ -128,8 +130,8 @@ class Gateways:
         self._owe(peer)
 
     def forget(self, peer: Peer) -> None:
-        """Note that a neighbour has gone or was restarted: its proposals hold no longer. A peer
-        that comes brings its proposals along, so nothing needs to be done for it."""
+        """Note that a neighbour has gone or was restarted, so that its proposals hold no longer. A
+        new neighbour brings its proposals along, and needs no call."""
         self._withdraw(peer, peer.shared)
         peer.proposals.clear()
 

@@ -1,4 +1,4 @@
-"""The messages of Vitis (its Algorithms 5 to 7)."""
+"""These are the messages of Vitis (its Algorithms 5 to 7)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Proposal(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Profile(Message, frozen=True, gc=False, tag="profile"):
-    """A node's interest and proposals, and its heartbeat. Interest and proposals are sent when
-    they are new to the receiver, not in every cycle."""
+    """The sender is alive, and tells its interest and proposals. Interest and proposals are sent
+    when they are new to the receiver, not in every cycle."""
 
     purpose: ClassVar[Purpose] = "keepalive"
     chosen: bool

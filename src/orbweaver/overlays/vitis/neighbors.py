@@ -1,4 +1,4 @@
-"""Which neighbours a Vitis node chooses: ring, small world and friends (Algorithm 4)."""
+"""Choose the neighbours of a Vitis node: ring, small world and friends (Algorithm 4)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class FriendsAndRing(Choice):
         return friends + self._world.improving(entries)
 
     def _utility(self, mine: Interest, other: Interest) -> float:
-        """Equation 1."""
+        """Return the utility of a node with this interest (Equation 1)."""
         if self._rates is None:
             return overlap(mine, other)
         return weighted(mine, other, self._topics, self._rates)

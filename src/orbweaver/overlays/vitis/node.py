@@ -1,4 +1,4 @@
-"""One node's side of Vitis."""
+"""This is one node's side of Vitis."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Vitis(Overlay):
         self.notices = NoticeAndPull(context, self.towards, self.interest.subscribed, params.repair)
         self.running = False
         self._asked: tuple[NodeId, ...] = ()
-        """The ring neighbours that were asked when they became such."""
+        """The ring neighbours that have been asked since they became ring neighbours."""
 
     @classmethod
     def claims(cls, params: VitisParams) -> Claims:
@@ -131,7 +131,7 @@ class Vitis(Overlay):
             noiseless=False,
             topic_connected=False,
             total_delivery=params.repair,
-            degree_bound="table_size links of its own; those of others to it are not bounded",
+            degree_bound="table_size links of its own; links of other nodes to it are not bounded",
         )
 
     def start(self, contacts: Sequence[NodeId]) -> None:
@@ -190,7 +190,8 @@ class Vitis(Overlay):
         return self.notices.backlog()
 
     def towards(self, topic: Topic) -> Collection[NodeId]:
-        """Cluster and tree: interested neighbours, and the relay path in both directions."""
+        """Return the neighbours in the cluster and in the tree: those that want the topic, and the
+        relay path in both directions."""
         near = self.table.hood.interested(topic)
         if self.params.one_way:
             near = [node for node in near if self.table.peers[node].chosen]

@@ -1,5 +1,5 @@
-"""OPT: an overlay for each topic, made of few links where interests are alike (baseline of
-Vitis, as in SpiderCast).
+"""OPT makes an overlay for each topic, with few links where interests are alike (baseline of Vitis,
+as in SpiderCast).
 
 A node chooses neighbours that cover its topics, each `coverage` times, the one that covers
 most of what is still lacking first. With a bound on the table some topics stay uncovered,
@@ -51,7 +51,7 @@ class OptParams(TableParams, frozen=True):
 
 
 class CoverageChoice(Choice):
-    """Chooses greedily: next comes the candidate that covers most of what is still lacking."""
+    """Choose greedily: the next neighbour is the candidate that covers most of what is lacking."""
 
     def __init__(self, params: OptParams, interest: OwnInterest) -> None:
         self._table_size = params.table_size
@@ -125,7 +125,7 @@ class Opt(Overlay):
             noiseless=True,
             topic_connected=False,
             total_delivery=False,
-            degree_bound="table_size links of its own; those of others to it are not bounded",
+            degree_bound="table_size links of its own; links of other nodes to it are not bounded",
         )
 
     def start(self, contacts: Sequence[NodeId]) -> None:

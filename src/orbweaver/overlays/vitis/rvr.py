@@ -1,4 +1,4 @@
-"""RVR: rendezvous routing that is blind to interests (baseline of Vitis, as in Scribe).
+"""RVR routes to rendezvous nodes and is blind to interests (baseline of Vitis, as in Scribe).
 
 All links are ring and small-world links; every subscriber asks for its own way to the
 topic's place, and events go over the tree that these ways make.
@@ -56,7 +56,7 @@ class Rvr(Overlay):
         )
         self.running = False
         self._asked: tuple[NodeId, ...] = ()
-        """The ring neighbours that were asked when they became such."""
+        """The ring neighbours that have been asked since they became ring neighbours."""
 
     @classmethod
     def claims(cls, params: RelayParams) -> Claims:
@@ -64,7 +64,7 @@ class Rvr(Overlay):
             noiseless=False,
             topic_connected=False,
             total_delivery=params.repair,
-            degree_bound="table_size links of its own; those of others to it are not bounded",
+            degree_bound="table_size links of its own; links of other nodes to it are not bounded",
         )
 
     def start(self, contacts: Sequence[NodeId]) -> None:

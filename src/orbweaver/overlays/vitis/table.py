@@ -1,4 +1,5 @@
-"""The routing table: T-Man on peer sampling, and profiles (Vitis III, Algorithms 2 to 4, 6, 7).
+"""The routing table is made by T-Man on peer sampling, and kept by profiles (Vitis III, Algorithms
+2 to 4, 6 and 7).
 
 Peer sampling finds nodes, T-Man makes a table of them, and profiles tell neighbours what this
 node wants and that it is alive. Links are used both ways: a node that has this one in its table
@@ -30,7 +31,7 @@ WHOLE_EVERY = 10
 SILENT_MAX = 20
 """How many lost neighbours a node calls, the latest ones, one in each cycle."""
 CALLS = 10
-"""How often each of them is called. With these numbers a network that was cut in two for a
+"""How often each lost neighbour is called. With these numbers a network that was cut in two for a
 minute grows together again."""
 
 
@@ -63,7 +64,7 @@ class TableParams(Params, frozen=True):
 
 
 class Peer:
-    """A neighbour."""
+    """Holds what a node knows of a neighbour."""
 
     __slots__ = ("about", "chooses", "chosen", "heard_ms", "introduced", "node", "proposals",
                  "said", "shared")  # fmt: skip
@@ -72,10 +73,10 @@ class Peer:
         self.node = about.node
         self.about = about
         self.said = -1
-        """The latest version that the peer itself has sent. From then on the word of other
-        nodes does not count."""
+        """The latest version that the peer itself has sent, or -1. Once there is one, what other
+        nodes say of the peer does not count."""
         self.heard_ms = heard_ms
-        """When the peer was last heard, by this node or by the one that told of it."""
+        """When the peer was last heard, by this node or by the node that told of the peer."""
         self.chosen = False
         """The peer is in this node's table."""
         self.chooses = False
@@ -88,8 +89,8 @@ class Peer:
 
 
 Change = Literal["linked", "unlinked", "forgotten"]
-"""What happened to a link. "forgotten": the link stays, but the peer knows nothing any more of
-what was agreed over it."""
+"""What happened to a link. "forgotten": the link stays, but the peer no longer knows what was
+agreed over it."""
 
 
 class Choice(Protocol):
@@ -166,7 +167,7 @@ class RoutingTable:
     # -- T-Man. Functions that choose the table return the peers to introduce this node to.
 
     def exchange_rt(self, sample: Aged) -> None:
-        """Algorithm 2, the active thread: exchange candidates with a random neighbour."""
+        """Exchange candidates with a random neighbour (Algorithm 2, the active thread)."""
         neighbors = self._neighbors()
         partners = [entry.node for entry in neighbors[0]] or self._newscast.contacts()
         if partners:
@@ -174,7 +175,7 @@ class RoutingTable:
             self._outbox.send(pick(self._rng, partners), Exchange(entries, ages))
 
     def on_exchange_rt(self, sender: NodeId, message: Exchange[Descriptor]) -> list[Peer]:
-        """Algorithm 3, the passive thread."""
+        """Answer an exchange, and consider its candidates (Algorithm 3, the passive thread)."""
         entries, ages = tman.buffer(
             self._interest.about, self._neighbors(), self._newscast.sample(), self._age_max_ms
         )
@@ -248,8 +249,8 @@ class RoutingTable:
             self._newscast.meet([node])
 
     def unintroduced(self) -> list[Peer]:
-        """Return the neighbours that do not know this node as it is now, and in turn all others,
-        since what is sent once may be lost once. Called once a cycle."""
+        """Return the neighbours that do not know this node as it is now, and some of the others,
+        each in its turn, since a message may have been lost. Called once a cycle."""
         self._cycles += 1
         return [
             peer

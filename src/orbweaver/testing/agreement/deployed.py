@@ -1,4 +1,4 @@
-"""Plays a scenario on real nodes: sockets of this machine, all nodes in this process.
+"""Play a scenario on real nodes: sockets of this machine, all nodes in this process.
 
 Delays are put between a node's gate, which has checked a message, and its overlay, and are added
 to the round trips, which the host measures below the gate. Nodes get keys with ids in the order of

@@ -1,4 +1,4 @@
-"""Models of subscriptions from the papers, as functions of the row. They need NumPy.
+"""These are the papers' models of subscriptions, as functions of the row. They need NumPy.
 
 | model | paper | idea |
 |---|---|---|

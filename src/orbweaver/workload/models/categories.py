@@ -1,4 +1,4 @@
-"""Draws topics from a few of many equal groups: Vitis IV-A and Magnet 4.2.
+"""Draw topics from a few of many equal groups: Vitis IV-A and Magnet 4.2.
 
 Both go back to Wong et al. In Vitis a node takes the same number of topics, evenly, from
 each of its buckets; in Magnet it takes topics by a power law out of all its categories.

@@ -1,4 +1,4 @@
-"""Draws random numbers as a function: a hash of (seed, table, column, row, number).
+"""Draw random numbers as a function: a hash of (seed, table, column, row, number).
 
 No generator has a state that moves on, so a row is the same in any task and any batch, however many
 rows come before it. The mixer is that of SplitMix64 (Steele, Lea & Flood 2014), which NumPy applies

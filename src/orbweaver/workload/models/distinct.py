@@ -1,4 +1,4 @@
-"""Draws different items by weight, for a whole batch of rows at once.
+"""Draw different items by weight, for a whole batch of rows at once.
 
 Drawing again until there are enough different items is quick for a few of many. For a row with so
 many items that most of them would be drawn repeatedly, exponential clocks give the same

@@ -1,4 +1,4 @@
-"""Draws S topics by popularity: SpiderCast 3.1, Vitis' random pattern, OMen 6.1."""
+"""Draw S topics by popularity: SpiderCast 3.1, Vitis' random pattern, OMen 6.1."""
 
 from __future__ import annotations
 
