@@ -89,7 +89,8 @@ def test_a_failure_names_node_event_and_seed_and_can_be_replayed(
     assert first == f"case {case} of {overlay.lower()} on host pump, seed 7; replay:"
     python, *rest = shlex.split(command)
     assert python == "python"
-    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(overlays), "examples"])}
+    path = [str(overlays), "examples", *sys.path]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
     line = [sys.executable, *rest]
     again = subprocess.run(line, capture_output=True, text=True, env=env, check=False)
     assert again.returncode == 1
