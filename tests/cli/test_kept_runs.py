@@ -153,7 +153,11 @@ def test_the_page_says_what_was_sampled(tmp_path: Path, monkeypatch: pytest.Monk
         "--churn", "none", "--seeds", "0", "--workers", "1",
     ]  # fmt: skip
     for options, said, nodes in (
-        ([], "from groups.csv, a sample of 60 nodes and 12 topics: subscribers of 250", 30),
+        (
+            [],
+            "from groups.csv, a sample of 60 nodes and 12 topics: random nodes with all topics",
+            30,
+        ),
         (["--full"], "all 60 nodes, 12 topics from groups.csv", 60),
     ):
         done = CliRunner().invoke(app, [*arguments, *options, "--json"])

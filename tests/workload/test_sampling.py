@@ -53,6 +53,31 @@ def test_a_universe_has_its_most_wanted_topics() -> None:
         assert wanted == tuple(t for t in whole[label] if t in set(part.topics))
 
 
+def test_samples_grow_into_the_data() -> None:
+    parts = [seed_universe(GROUPS, nodes, Random(1)) for nodes in (500, 900, 1000)]
+    assert [len(part.topics) for part in parts] == [100, 180, 200]
+    wants = [sum(map(len, part.of_node)) / len(part.labels) for part in parts]
+    assert wants[0] < wants[1] < wants[2]
+    assert parts[2] == GROUPS
+
+
+MANY = table({f"u{i}": (f"g{i % 290}", f"g{i % 7}") for i in range(900)})
+FEW = table({f"u{i}": (f"g{i % 7}", f"g{i % 5}") for i in range(90)})
+
+
+@pytest.mark.parametrize(
+    ("whole", "how"),
+    [
+        (FEW, "random nodes with all topics"),
+        (GROUPS, "random nodes with the 100 topics that they want most (Rappel 6.1.2)"),
+        (MANY, "subscribers of 250 random topics with the 81 topics that they want most "
+         "(Rappel 6.1.2)"),
+    ],
+)  # fmt: skip
+def test_how_a_sample_was_drawn_is_told_as_it_was(whole: Subscriptions, how: str) -> None:
+    assert sampled(whole, 80, topics_are_nodes=False)[1] == how
+
+
 @pytest.mark.parametrize("whole", [RING, GROUPS])
 def test_a_sample_is_the_same_each_time(whole: Subscriptions) -> None:
     one = sampled(whole, 50, are_nodes(whole))

@@ -21,7 +21,9 @@ SEED_TOPICS = 250
 """How many random topics give the universe, which is the set of their subscribers (Rappel
 6.1.2)."""
 KEPT_TOPICS = 100
-"""How many topics are kept: the most wanted ones in the universe (Rappel 6.1.2)."""
+"""How many topics are kept: the most wanted ones in the universe (Rappel 6.1.2). A larger sample
+keeps the same share of the topics as of the nodes, so that samples grow into the data. With the
+topics of small samples its nodes would want ever less than those of the data."""
 
 
 def topics_are_nodes(source: Path, whole: Subscriptions) -> bool:
@@ -49,10 +51,14 @@ def sampled(
     rng = generator("sample", nodes, draw)
     if topics_are_nodes:
         return breadth_first(whole, nodes, rng), "breadth-first from ten nodes (Vitis IV-E)"
-    return seed_universe(whole, nodes, rng), (
-        f"subscribers of {SEED_TOPICS} random topics with the {KEPT_TOPICS} topics that they want "
-        "most (Rappel 6.1.2)"
-    )
+    part = seed_universe(whole, nodes, rng)
+    who = f"subscribers of {SEED_TOPICS} random topics"
+    if len(whole.topics) <= SEED_TOPICS:
+        who = "random nodes"
+    topics = f"the {len(part.topics):,} topics that they want most (Rappel 6.1.2)"
+    if len(part.topics) == len(whole.topics):
+        topics = "all topics"
+    return part, f"{who} with {topics}"
 
 
 def breadth_first(whole: Subscriptions, nodes: int, rng: Random) -> Subscriptions:
@@ -84,8 +90,9 @@ def seed_universe(whole: Subscriptions, nodes: int, rng: Random) -> Subscription
     chosen = dict.fromkeys(sample(rng, universe, nodes))
     inside = _part(whole, chosen, whole.topics)
     wanted = Counter(topic for topics in inside.of_node for topic in topics)
+    kept = max(KEPT_TOPICS, len(whole.topics) * nodes // len(whole.labels))
     # Among equally wanted topics, the first ones in the table are kept.
-    most = [topic for topic, _ in wanted.most_common(KEPT_TOPICS)]
+    most = [topic for topic, _ in wanted.most_common(kept)]
     return _part(whole, chosen, most)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,11 +17,12 @@ from orbweaver.study.advice.evidence import Evidence
 from orbweaver.study.advice.judge import judge
 from orbweaver.study.advice.measures import MEASURES, estimate
 from orbweaver.study.advice.question import Question
-from orbweaver.study.advice.samples import ALTERED
+from orbweaver.study.advice.samples import ALTERED, Samples
 from orbweaver.study.advice.steps import Drawer, advise
 from orbweaver.study.advice.value import Advice
 from orbweaver.study.run import Job, Result
 from orbweaver.workload.altered import dealt_again, largest_topic, level, without_largest
+from orbweaver.workload.subscriptions import Subscriptions
 from tests.study.advice.example import METRICS, NODES, case, example, result, runner, subscriptions
 
 
@@ -216,6 +218,21 @@ def test_a_tie_goes_on_to_the_largest_sample_and_to_more_seeds(
     assert answer.ran.seeds == (0, 1, 2, 3, 4, 5)
     last = {name for name, seed in run.asked if seed > 2}
     assert last == {f"{name}, 200 nodes" for name in ("ring-per-topic", "spidercast", "vitis")}
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_an_answer_from_samples_tells_what_they_lack(tmp_path: Path) -> None:
+    many = tuple(tuple(f"t{(7 * n + i) % 400}" for i in range(20)) for n in range(300))
+    whole = Subscriptions(tuple(f"t{i}" for i in range(400)), many, tuple(map(str, range(300))))
+    samples = Samples(whole, False, tmp_path)
+    asked = dataclasses.replace(case(tmp_path, ["spidercast"]), samples=samples)
+    first = next(iter(advise(asked, Recorder())))
+    wants = (first.data.wants, first.data.wants_sampled)
+    assert wants[0] == 20 > 1.5 * wants[1]
+    (told,) = [text for text in first.sentences if text.startswith("The numbers are of samples")]
+    assert f"A node wants {wants[1]:.1f} topics there and 20 in the data" in told
+    assert samples.wider(80, plan.SEEDS) == pytest.approx(wants[0] / wants[1])
+    assert not any("there and" in text for text in example().sentences), "taken whole"
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
@@ -174,6 +175,15 @@ def test_a_limit_of_links_cannot_be_told_from_small_samples_alone() -> None:
     assert "cannot be told" in doubts(rank([pick], limit), [pick], limit)["pick"]
     whole = contender("pick")
     assert doubts(rank([whole], limit), [whole], limit) == {}
+
+
+def test_links_may_grow_with_the_topics_that_samples_lack() -> None:
+    for wider, told in ((1.0, False), (1.4, False), (1.6, True)):
+        one = dataclasses.replace(contender("one"), wider=wider)
+        limit = Question(links_max=30)
+        found = doubts(rank([one], limit), [one], limit)
+        assert ("times as many topics" in found.get("one", "")) == told
+        assert doubts(rank([one], EASY), [one], EASY) == {}, "only a limit makes it matter"
 
 
 @pytest.mark.parametrize(

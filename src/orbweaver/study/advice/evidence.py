@@ -118,6 +118,7 @@ class Evidence:
             tuple(dict.fromkeys(claim for one in results for claim in one.broken_claims)),
             forecast(overlay, "links_max", points, self.case.nodes),
             sampled,
+            self.case.samples.wider(size, plan.SEEDS) if sampled else 1.0,
         )
 
     def _jobs(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from orbweaver.metrics.averages import mean
 from orbweaver.study.advice import causes, plan, sentences
 from orbweaver.study.advice.designs import possible
 from orbweaver.study.advice.evidence import Evidence
 from orbweaver.study.advice.forecast import forecast
 from orbweaver.study.advice.ranking import Contender, Ranking, doubts, rank
+from orbweaver.study.advice.samples import wants
 from orbweaver.study.advice.value import (
     Advice,
     Data,
@@ -35,27 +37,32 @@ def judge(evidence: Evidence, picks: Sequence[str | None], drawing: Drawing | No
     ranked = [one for one in (ranking.pick, *ranking.ties, *ranking.behind) if one]
     size = evidence.size_of(ranked[0].overlay) if ranked else evidence.sizes[-1]
     links = ranking.pick.measures["links"].mean if ranking.pick else None
-    best = possible([case.samples.draw(size, seed) for seed in plan.SEEDS], links)
+    parts = [case.samples.draw(size, seed) for seed in plan.SEEDS]
+    best = possible(parts, links)
     properties = _properties(evidence, ranking)
     forecasts = _forecasts(evidence, ranked)
     rival = runner_up(ranking)
+    whole = case.samples.whole
+    data = Data(
+        name=case.name,
+        nodes=case.nodes,
+        topics=len(whole.topics),
+        subscriptions=sum(map(len, whole.of_node)),
+        wants=wants(whole),
+        wants_sampled=mean([wants(part) for part in parts]),
+        sampled=case.samples.how,
+    )
     told = [
         *sentences.others(ranking),
         sentences.reason(ranking, rival, properties),
         sentences.how_good(ranking, best),
         sentences.expected([one for one in forecasts if one.overlay == ranked[0].overlay]),
+        sentences.sampled(data, size),
         sentences.assumed(case.question),
     ]
-    whole = case.samples.whole
     return Advice(
         question=case.question,
-        data=Data(
-            case.name,
-            case.nodes,
-            len(whole.topics),
-            sum(map(len, whole.of_node)),
-            case.samples.how,
-        ),
+        data=data,
         pick=ranking.pick.overlay if ranking.pick else None,
         ties=tuple(one.overlay for one in ranking.ties),
         headline=sentences.headline(ranking),

@@ -41,6 +41,8 @@ class Contender:
     smaller and sizes enough were run."""
     sampled: bool = False
     """Whether the data has more nodes than the samples."""
+    wider: float = 1.0
+    """How many times as many topics a node wants in the data as in the samples."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,6 +204,12 @@ def _uncertain(one: Contender, ranking: Ranking, question: Question) -> str:
         return (
             f"Whether {one.overlay} keeps to {limit} links at all nodes cannot be told from "
             f"samples of {one.nodes} nodes."
+        )
+    most = links_max(one)
+    if limit is not None and most is not None and most <= limit < most * one.wider:
+        return (
+            f"Whether {one.overlay} keeps to {limit} links at all nodes is not certain: nodes of "
+            f"the data want up to {one.wider:.1f} times as many topics as those of the samples."
         )
     return ""
 

@@ -7,12 +7,13 @@ among the results that are kept.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from random import Random
 
 from orbweaver.core.seeds import derive, generator
+from orbweaver.metrics.averages import mean
 from orbweaver.records.files import whole_file
 from orbweaver.workload.altered import dealt_again, level, without_largest
 from orbweaver.workload.churn import read_churn
@@ -54,6 +55,13 @@ class Samples:
         part, self.how = sampled(self.whole, size, self._topics_are_nodes, seed)
         return part
 
+    def wider(self, size: int, seeds: Sequence[int]) -> float:
+        """Return how many times as many topics as in the samples a node wants in the data, in the
+        mean or where it wants most, whichever ratio is larger."""
+        parts = [self.draw(size, seed) for seed in seeds]
+        of_mean = wants(self.whole) / mean([wants(part) for part in parts])
+        return max(of_mean, _most_wanted(self.whole) / max(map(_most_wanted, parts)))
+
     def table(self, size: int, seed: int, altered: str = "") -> Path:
         file = self._file("subscriptions", size, seed, altered)
         if not file.exists():
@@ -86,6 +94,15 @@ class Samples:
         self._folder.mkdir(parents=True, exist_ok=True)
         name = f"{what}-{size}-{seed}{'-' if altered else ''}{altered.replace(' ', '-')}.csv"
         return self._folder / name
+
+
+def wants(these: Subscriptions) -> float:
+    """Return how many topics a node wants in the mean."""
+    return sum(map(len, these.of_node)) / len(these.labels)
+
+
+def _most_wanted(these: Subscriptions) -> int:
+    return max(map(len, these.of_node))
 
 
 def _place(label: str) -> tuple[float, float]:

@@ -7,8 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from orbweaver.study.advice.measures import CARES, MEASURES
 from orbweaver.study.advice.question import Question
-from orbweaver.study.advice.ranking import OVERALL, Contender, Ranking, listed, share, tied
-from orbweaver.study.advice.value import Estimate, Forecast, Place, Possible, Property
+from orbweaver.study.advice.ranking import (
+    NEGLIGIBLE,
+    OVERALL,
+    Contender,
+    Ranking,
+    listed,
+    share,
+    tied,
+)
+from orbweaver.study.advice.value import Data, Estimate, Forecast, Place, Possible, Property
 
 AGAINST = ("links", "links_max", "traffic", "delay_p95", "busiest")
 """The measures by which another overlay is told from the pick, besides lost and relayed events."""
@@ -171,6 +179,17 @@ def expected(found: Sequence[Forecast]) -> str:
     if not found:
         return ""
     return f"With {found[0].nodes:,} nodes expect of {found[0].overlay}: {'; '.join(told)}."
+
+
+def sampled(data: Data, size: int) -> str:
+    """Return what the samples, on which the pick was measured, lack; nothing if that is little."""
+    if data.wants <= data.wants_sampled * (1 + NEGLIGIBLE):
+        return ""
+    return (
+        f"The numbers are of samples of {size:,} of the {data.nodes:,} nodes. A node wants "
+        f"{figure('', data.wants_sampled)} topics there and {figure('', data.wants)} in the data, "
+        "where it may have more links and traffic."
+    )
 
 
 def assumed(question: Question) -> str:

@@ -117,6 +117,10 @@ class Data(msgspec.Struct, frozen=True):
     nodes: int
     topics: int
     subscriptions: int
+    wants: float
+    """How many topics a node wants in the mean."""
+    wants_sampled: float
+    """The same of the samples on which the pick was measured."""
     sampled: str
     """How the samples were taken, in words; empty if the data was taken whole."""
 
