@@ -45,12 +45,17 @@ def may_hold(bloom: int, topic: Topic) -> bool:
     return bloom & bits == bits
 
 
+@lru_cache(maxsize=1 << 12)
 def to_bytes(bloom: int) -> bytes:
     return bloom.to_bytes(BYTES, "big")
 
 
+@lru_cache(maxsize=1 << 12)
 def from_bytes(data: bytes) -> int:
-    """Read a filter as `to_bytes` wrote it. Raise a `ValueError` if it has another size."""
+    """Read a filter as `to_bytes` wrote it. Raise a `ValueError` if it has another size.
+
+    Equal filters are one object: many nodes know the same peer, and many have the same interest.
+    """
     if len(data) != BYTES:
         raise ValueError(f"a Bloom filter has {BYTES} bytes; this one has {len(data)}")
     return int.from_bytes(data, "big")
