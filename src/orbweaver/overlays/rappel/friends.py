@@ -122,6 +122,8 @@ class Friends:
         self._portraits: list[Portrait] = []
         """This node's portrait and those of the friends, to which `_worths` belong."""
         self._worths: list[Worth] = []
+        self._utility = 0.0
+        """The utility of the friends set."""
 
     @property
     def full(self) -> bool:
@@ -168,7 +170,7 @@ class Friends:
         """Return the friend whose place the candidate should take (Algorithm 1, over FRIENDS), or
         None if no swap raises the utility by more than `delta`."""
         worths = self._worths_now()
-        base = highest = sum_of(self.own, worths)
+        base = highest = self._utility
         new = worth(self.own, candidate, self._proximity)
         found: NodeId | None = None
         for friend, current in zip(self.friends, swapped(self.own, worths, new), strict=True):
@@ -182,6 +184,7 @@ class Friends:
         if portraits != self._portraits:
             self._portraits = portraits
             self._worths = [worth(self.own, one, self._proximity) for one in portraits[1:]]
+            self._utility = sum_of(self.own, self._worths)
         return self._worths
 
     def add(self, node: NodeId, known: Portrait) -> tuple[bool, NodeId | None]:

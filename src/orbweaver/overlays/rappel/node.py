@@ -230,32 +230,32 @@ class Rappel(Overlay):
     def ping(self) -> None:
         """Ping each peer whose ack is missing. It has failed after `TRIES` pings in vain."""
         waiting = False
+        version = self.friends.own.version
+        plain = {friend: PingRequest(version, friend, (), ()) for friend in (False, True)}
         for peer, failed in self.neighbors.unanswered():
             if failed:
                 self.failed(peer)
                 continue
             waiting = True
             self.neighbors.pinged(peer)
+            friend = peer in self.friends.friends
             trees = [tree for tree in self.trees.values() if tree.parent == peer]
-            self.context.outbox.send(
-                peer,
-                PingRequest(
-                    self.friends.own.version,
-                    peer in self.friends.friends,
-                    tuple(tree.topic for tree in trees),
-                    self.updates.have(trees),
-                ),
-            )
+            if trees:
+                feeds, have = tuple([tree.topic for tree in trees]), self.updates.have(trees)
+                self.context.outbox.send(peer, PingRequest(version, friend, feeds, have))
+            else:
+                self.context.outbox.send(peer, plain[friend])
         if waiting:
             self.context.outbox.set_timer("timeout", self.params.timeout_ms // TRIES)
 
     def on_ping(self, sender: NodeId, message: PingRequest) -> None:
-        now = self.context.outbox.now()
+        outbox, friends = self.context.outbox, self.friends
+        now = outbox.now()
         self.neighbors.hear(sender)
         if not message.friend:
-            self.friends.fans.pop(sender, None)
-        elif sender not in self.friends.fans:
-            self.friends.approve(sender)
+            friends.fans.pop(sender, None)
+        elif sender not in friends.fans:
+            friends.approve(sender)
         mine: list[FeedTree] = []
         for topic, tree in self.trees.items():
             if sender not in tree.children:
@@ -264,38 +264,36 @@ class Rappel(Overlay):
                 mine.append(tree)
             elif now - tree.child_since.get(sender, 0) > self.params.join_ms:
                 del tree.children[sender]  # it has another parent, and LeaveParent was lost
-        own = self.friends.own
-        lines = [line for tree in mine if (line := tree.descent(own.place)) is not None]
-        self.context.outbox.send(
-            sender,
-            PingAck(
-                own.version,
-                sender in self.friends.fans,
-                tuple(self.friends.friends)[:NODES_MAX],
-                tuple(lines),
-                self.updates.have(mine),
-            ),
-        )
+        own = friends.own
+        told = tuple(friends.friends)[:NODES_MAX]
+        if mine:
+            lines = [line for tree in mine if (line := tree.descent(own.place)) is not None]
+            have = self.updates.have(mine)
+            ack = PingAck(own.version, sender in friends.fans, told, tuple(lines), have)
+        else:
+            ack = PingAck(own.version, sender in friends.fans, told, (), ())
+        outbox.send(sender, ack)
         self.neighbors.renew(sender)
         self.updates.pull(sender, message.have)
 
     def on_ping_ack(self, sender: NodeId, message: PingAck) -> None:
         if not self.neighbors.answered(sender):
             return
-        self.friends.vote([*message.friends, *self.friends.fans])
-        known = self.friends.friends.get(sender)
+        friends = self.friends
+        friends.vote([*message.friends, *friends.fans])
+        known = friends.friends.get(sender)
         if known is not None and not message.fan:
-            self.friends.drop(sender)
+            friends.drop(sender)
         elif known is not None and known.version < message.version:
             self.context.outbox.send(sender, Fetch())
-        lines = {line.topic: line for line in message.lines}
-        for tree in list(self.trees.values()):
-            if tree.parent != sender:
-                continue
-            if tree.topic in lines:
-                self.parents.descend(tree, sender, lines[tree.topic])
-            else:
-                self.parents.orphaned(tree)
+        fed = [tree for tree in self.trees.values() if tree.parent == sender]
+        if fed:
+            lines = {line.topic: line for line in message.lines}
+            for tree in fed:
+                if tree.topic in lines:
+                    self.parents.descend(tree, sender, lines[tree.topic])
+                else:
+                    self.parents.orphaned(tree)
         self.neighbors.renew(sender)
         self.updates.pull(sender, message.have)
 

@@ -79,6 +79,8 @@ class Sessions:
         """The epoch of what the node publishes until it stops. It is never used again."""
         self._feeds: dict[Topic, msgspec.Raw] = {}
         self._blob = context.kept
+        self._kept_of: tuple[object, ...] = ()
+        """What `_blob` was made of."""
         try:
             self._last = msgspec.msgpack.decode(context.kept, type=Kept)
             self._last_feeds = [msgspec.msgpack.decode(f, type=KeptFeed) for f in self._last.feeds]
@@ -109,13 +111,16 @@ class Sessions:
         """Keep what the next session needs, after news of a feed or after other changes."""
         if topic is not None:
             self._feeds[topic] = self._encode(self._trees[topic])
-        parents = (tree.parent for tree in self._trees.values() if tree.parent is not None)
+        parents = [tree.parent for tree in self._trees.values() if tree.parent is not None]
         nodes = tuple(dict.fromkeys([*self._friends.friends, *parents]))[:KEPT_FRIENDS_MAX]
         friends = nodes or self._last.friends  # until there are new ones
         for feed, tree in self._trees.items():
             if feed not in self._feeds:
                 self._feeds[feed] = self._encode(tree)
-        feeds = tuple(self._feeds[feed] for feed in self._trees)
+        feeds = tuple([self._feeds[feed] for feed in self._trees])
+        if (friends, self.epoch, feeds) == self._kept_of:
+            return
+        self._kept_of = (friends, self.epoch, feeds)
         blob = msgspec.msgpack.encode(Kept(friends, self.epoch, feeds))
         while len(blob) > KEPT_BYTES_MAX:
             feeds = feeds[(len(feeds) + 1) // 2 :]  # the feeds subscribed to last

@@ -55,6 +55,9 @@ class FeedTree:
         """The parent, its parent, and so on up to the root."""
         self.line: Descent | None = None
         """What the present parent last said of itself."""
+        self._told: Descent | None = None
+        """What children were last told, and of what it was made."""
+        self._told_of: tuple[object, ...] = ()
         self.children: dict[NodeId, Coordinates] = {}
         self.child_since: dict[NodeId, int] = {}
         self.requests = 0
@@ -137,7 +140,12 @@ class FeedTree:
         """Return what children are told, or None while there is no tree above this node."""
         if self.root is None or self.root_place is None:
             return None
-        return Descent(self.topic, self.root, self.root_place, mine, (self._me, *self.ancestors))
+        made_of = (self.root, self.root_place, mine, self.ancestors)
+        if made_of != self._told_of:
+            ancestors = (self._me, *self.ancestors)
+            self._told = Descent(self.topic, self.root, self.root_place, mine, ancestors)
+            self._told_of = made_of
+        return self._told
 
     def rejoin_at(self, rng: Random) -> NodeId | None:
         """Draw a non-parent ancestor, with a probability that falls by `children` with each level

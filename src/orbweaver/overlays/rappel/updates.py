@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from orbweaver.core.ids import NodeId, Topic
@@ -67,8 +67,10 @@ class Updates:
             self.pull(sender, tree.gaps(event.stream, event.seq))
         return True
 
-    def have(self, trees: Iterable[FeedTree]) -> tuple[EventName, ...]:
+    def have(self, trees: Sequence[FeedTree]) -> tuple[EventName, ...]:
         """Return the names of the updates in the caches of these feeds."""
+        if len(trees) == 1:  # as nearly always
+            return trees[0].names
         return tuple(chain.from_iterable([tree.names for tree in trees]))
 
     def pull(self, peer: NodeId, names: Sequence[EventName]) -> None:
