@@ -18,6 +18,7 @@ from orbweaver.gossip.vivaldi import Coordinates
 from orbweaver.overlays.rappel import Rappel
 from orbweaver.overlays.rappel.friends import utility
 from orbweaver.overlays.rappel.messages import (
+    Adopt,
     Descent,
     FeedPull,
     Fetched,
@@ -186,6 +187,14 @@ def test_a_loop_in_the_ancestors_ends_the_edge() -> None:
     assert node.trees["news"].parent is None
 
 
+def test_a_loop_among_the_ancestors_is_refused() -> None:
+    node, _ = joined()
+    before = node.trees["news"].ancestors
+    with pytest.raises(ProtocolError, match="no node twice"):
+        node.receive(ROOT, Lineage(descent(ROOT, PEER, LIAR, PEER, ROOT)))
+    assert node.trees["news"].ancestors == before
+
+
 def test_an_orphan_keeps_its_subtree_together() -> None:
     node, outbox = joined()
     tree = node.trees["news"]
@@ -224,6 +233,28 @@ def test_a_join_storm_fills_no_more_than_the_fanout() -> None:
     assert len(tree.leaving) <= node.params.children
     assert len(node.links()) <= 3 * node.params.friends + 2 * node.params.children + 3
     assert len(node.friends.candidates) <= node.params.candidates
+
+
+def test_children_that_came_and_went_leave_nothing_behind() -> None:
+    node, _ = joined()
+    tree = node.trees["news"]
+    for n in range(100, 400):
+        node.receive(NodeId(n), JoinRequest("news", ROOT, place(50.0)))
+        node.receive(NodeId(n), LeaveParent("news"))
+    node.receive(PEER, JoinRequest("news", ROOT, place(50.0)))
+    node.wake("ping")
+    assert list(tree.child_since) == [PEER]
+
+
+def test_nodes_that_were_to_be_adopted_and_never_came_give_way() -> None:
+    node, _ = joined()
+    node.receive(PEER, JoinRequest("news", ROOT, place(50.0)))
+    for n in range(100, 120):
+        node.receive(PEER, Adopt("news", NodeId(n)))
+    adopted = node.trees["news"].adopted
+    assert list(adopted) == [NodeId(n) for n in range(120 - node.params.children, 120)]
+    node.receive(LIAR, Adopt("news", LIAR))
+    assert LIAR not in adopted, "it is no child"
 
 
 def test_a_join_for_a_feed_of_others_is_denied() -> None:

@@ -272,6 +272,8 @@ class Parents:
             raise ProtocolError(
                 "an ancestor list begins with its sender and ends with the publisher of the feed"
             )
+        if len(set(line.ancestors)) < len(line.ancestors):
+            raise ProtocolError("an ancestor list names no node twice")
 
     def _rightful(self, line: Descent) -> bool:
         """Return whether the line leads to the publisher, if one is named, and not back here."""
@@ -340,12 +342,12 @@ class Parents:
 
     def on_adopt(self, sender: NodeId, message: Adopt) -> None:
         tree = self._trees.get(message.topic)
-        if (
-            tree is not None
-            and sender in tree.children
-            and len(tree.adopted) < self._params.children
-        ):
-            tree.adopted[message.child] = None
+        if tree is None or sender not in tree.children:
+            return
+        tree.adopted.pop(message.child, None)
+        tree.adopted[message.child] = None
+        if len(tree.adopted) > self._params.children:
+            del tree.adopted[next(iter(tree.adopted))]  # it has not come until now
 
     def on_leave_parent(self, sender: NodeId, message: LeaveParent) -> None:
         tree = self._trees.get(message.topic)

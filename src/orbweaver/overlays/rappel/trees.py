@@ -60,6 +60,7 @@ class FeedTree:
         self._told_of: tuple[object, ...] = ()
         self.children: dict[NodeId, Coordinates] = {}
         self.child_since: dict[NodeId, int] = {}
+        """Children, and some that are none any more -> when they became one."""
         self.requests = 0
         """How many join requests this node has decided about (Fig. 11a)."""
         self.leaving: dict[NodeId, int] = {}
@@ -171,6 +172,12 @@ class FeedTree:
     def touches(self, peer: NodeId) -> bool:
         """Return whether a peer is among the `neighbors`."""
         return peer == self.parent or peer in self.children or peer in self.leaving
+
+    def forget_former_children(self) -> None:
+        """Forget when nodes became children that have gone since."""
+        if len(self.child_since) > len(self.children):
+            since = self.child_since.items()
+            self.child_since = {node: at for node, at in since if node in self.children}
 
     # -- updates
 
