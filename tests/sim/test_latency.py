@@ -12,13 +12,13 @@ import pytest
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
-from orbweaver.sim.latency import Latency, make_latency, read_coordinates, read_matrix
+from orbweaver.sim.latency import Latency, make_latencies, read_coordinates, read_matrix
 from orbweaver.workload.scenario import LatencySpec, Scenario
 
 
 def make(labels: int | list[str] = 3, seed: int = 0, **settings: Any) -> Latency:
     names = [str(i) for i in range(labels)] if isinstance(labels, int) else labels
-    return make_latency(LatencySpec(**settings), names, Random(seed))
+    return make_latencies(LatencySpec(**settings), names, Random(seed))[0]
 
 
 def square(latency: Latency, nodes: int) -> list[list[int]]:
@@ -90,7 +90,7 @@ def test_coordinates_that_were_ingested(tmp_path: Path) -> None:
     cells = {"node": ["0", "1"], "x": [0.0, 3.0], "y": [0.0, 4.0]}
     pq.write_table(pa.table(cells), folder / "part-0.parquet")
     spec = LatencySpec(model="coordinates", file=str(folder.parent))
-    assert make_latency(spec, ["0", "1"], Random(0))(NodeId(0), NodeId(1)) == 5
+    assert make_latencies(spec, ["0", "1"], Random(0))[0](NodeId(0), NodeId(1)) == 5
     one = Scenario(overlay="random", latency=spec).fingerprint()
     pq.write_table(pa.table(cells | {"x": [0.0, 9.0]}), folder / "part-0.parquet")
     assert Scenario(overlay="random", latency=spec).fingerprint() != one

@@ -31,8 +31,6 @@ DISTANCE_MS_MIN = 0.1
 """Smallest distance in milliseconds. Utilities divide by distances."""
 FAR_MS = 60_000.0
 """Largest coordinate in milliseconds, one way. A peer that claims a larger one lies."""
-DIMENSIONS_MAX = 16
-"""Most dimensions that a peer's coordinates may have."""
 
 
 class Coordinates(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -33,7 +33,7 @@ class Delay(NamedTuple):
     ms: int
 
 
-def delays(records: Records, grace_ms: int = 0, stay_ms: int = STAY_MS) -> list[Delay]:
+def delays(records: Records, grace_ms: int = 0) -> list[Delay]:
     """Return the owed deliveries that happened, or none if only counters were kept."""
     spans: dict[str, dict[int, list[tuple[int, int]]]] = {}
     for topic, intervals in subscribed(records).items():
@@ -51,7 +51,7 @@ def delays(records: Records, grace_ms: int = 0, stay_ms: int = STAY_MS) -> list[
     for _, event, node, _, latency_ms in records["deliveries"].rows():
         time, publisher, of_node = events[event]
         if node != publisher and any(
-            start <= time - grace_ms and end > time + stay_ms
+            start <= time - grace_ms and end > time + STAY_MS
             for start, end in of_node.get(node, ())
         ):
             found.append(Delay(time, publisher, node, latency_ms))

@@ -60,25 +60,21 @@ def subscribed(records: Records) -> dict[str, list[Interval]]:
 
 
 def owed_nodes(
-    intervals: Sequence[Interval],
-    time_ms: int,
-    publisher: int,
-    grace_ms: int = 0,
-    stay_ms: int = STAY_MS,
+    intervals: Sequence[Interval], time_ms: int, publisher: int, grace_ms: int = 0
 ) -> set[int]:
     """Return the nodes to which an event is owed, out of the subscriptions to its topic.
 
     It is owed to every node, except its publisher, that had been subscribed for `grace_ms` when
-    the event was published and stayed subscribed for `stay_ms` afterwards.
+    the event was published and stayed subscribed for `STAY_MS` afterwards.
     """
     return {
         node
         for node, start, end in intervals
-        if start <= time_ms - grace_ms and end > time_ms + stay_ms and node != publisher
+        if start <= time_ms - grace_ms and end > time_ms + STAY_MS and node != publisher
     }
 
 
-def deliveries(records: Records, grace_ms: int = 0, stay_ms: int = STAY_MS) -> DeliveryMetrics:
+def deliveries(records: Records, grace_ms: int = 0) -> DeliveryMetrics:
     """Return the delivery metrics of a run.
 
     Events are owed as in `owed_nodes`.
@@ -96,7 +92,7 @@ def deliveries(records: Records, grace_ms: int = 0, stay_ms: int = STAY_MS) -> D
     owed_and_prompt: list[tuple[int, int]] = []
     last: dict[str, tuple[int, int]] = {}
     for time, event, topic, publisher, copies, _, delivered, *_ in table.rows():
-        owed = owed_nodes(intervals.get(topic, ()), time, publisher, grace_ms, stay_ms)
+        owed = owed_nodes(intervals.get(topic, ()), time, publisher, grace_ms)
         # With counters only, nothing is known beyond how many deliveries there were.
         hits = len(owed & got.get(event, set())) if rows_kept else min(delivered, len(owed))
         owed_and_got.append((len(owed), hits))

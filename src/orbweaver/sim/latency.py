@@ -19,13 +19,9 @@ Exact = Callable[[NodeId, NodeId], float]
 UNIT_MS = {"s": 1000.0, "ms": 1.0, "us": 0.001}
 
 
-def make_latency(spec: LatencySpec, labels: Sequence[str], rng: Random) -> Latency:
-    """Build the latency model of a scenario. `labels` are the nodes' names in the workload."""
-    return make_latencies(spec, labels, rng)[0]
-
-
 def make_latencies(spec: LatencySpec, labels: Sequence[str], rng: Random) -> tuple[Latency, Exact]:
-    """Build the latency model of a scenario, and the same before rounding."""
+    """Build the latency model of a scenario, and the same before rounding. `labels` are the nodes'
+    names in the workload."""
     scale = UNIT_MS[spec.unit]
     if spec.model == "constant":
         delay = round(spec.ms)

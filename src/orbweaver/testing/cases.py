@@ -117,10 +117,10 @@ def memberships(overlay: type[Overlay], host: str) -> list[dict[str, Any]]:
     return [{"membership": h} for h in (["full", "gossip"] if host == "simulator" else ["gossip"])]
 
 
-def interests(nodes: int = NODES, seed: int = 0) -> dict[int, list[str]]:
+def interests() -> dict[int, list[str]]:
     """Return three topics for each node; every topic has subscribers."""
-    rng = generator("interests", seed)
-    return {n: [TOPICS[n % len(TOPICS)], *sample(rng, TOPICS, 3)][:3] for n in range(nodes)}
+    rng = generator("interests", 0)
+    return {n: [TOPICS[n % len(TOPICS)], *sample(rng, TOPICS, 3)][:3] for n in range(NODES)}
 
 
 def started(cluster: Cluster) -> dict[int, list[str]]:
