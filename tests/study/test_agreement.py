@@ -42,7 +42,8 @@ SCENARIO = Scenario(
     publish=PublishSpec(events=60, every_ms=100),
     run=RunSpec(warmup_ms=10_000, drain_ms=6000),
 )
-SEEDS = range(1, 6)
+SEEDS = range(1, 31)
+"""So many that the spread over them is not small by chance."""
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +91,9 @@ def test_they_agree(play: Play, live: tuple[Records, Gathered]) -> None:
     simulations = [figures(simulated(play, s), play) for s in SEEDS]
     deployed = [figures(live[0], play)]
     for found in compare(simulations, deployed):
-        # Twelve nodes and one run: the mean of three has less of a spread.
-        assert abs(found.difference) <= 2 * found.band, found
+        # One run of twelve nodes spreads more than the mean of three runs of forty. Of 200 runs in
+        # the simulator itself, one is outside a band of this width.
+        assert abs(found.difference) <= 1.5 * found.band, found
 
 
 def test_chance_differs_and_what_is_around_does_not(play: Play) -> None:
