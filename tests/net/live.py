@@ -40,7 +40,7 @@ async def nodes(
         yield made
 
 
-async def until(condition: Callable[[], bool], timeout: float = 60.0) -> None:
+async def until(condition: Callable[[], bool], timeout: float = 180.0) -> None:
     """Wait for a condition; the limit is generous, because machines are busy."""
     async with asyncio.timeout(timeout):
         while not condition():

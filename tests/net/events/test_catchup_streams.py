@@ -17,7 +17,9 @@ from orbweaver.net.wire.frames import Ask, CatchingUp, Differ, Differing, contro
 from tests.net.live import nodes, until
 
 STREAMS = 3000
-UNSIGNED = {"sign": False, "catch_up_s": 1e6}
+UNSIGNED = {"sign": False, "catch_up_s": 1e6, "window_s": 1e6}
+"""Nodes ask only when a test says so, and no event grows too old for a window, however long a busy
+machine takes."""
 
 
 def _keep(node: NetworkNode, publishers: Iterable[int]) -> None:
