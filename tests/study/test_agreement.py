@@ -91,9 +91,10 @@ def test_they_agree(play: Play, live: tuple[Records, Gathered]) -> None:
     simulations = [figures(simulated(play, s), play) for s in SEEDS]
     deployed = [figures(live[0], play)]
     for found in compare(simulations, deployed):
-        # One run of twelve nodes spreads more than the mean of three runs of forty. Of 200 runs in
-        # the simulator itself, one is outside a band of this width.
-        assert abs(found.difference) <= 1.5 * found.band, found
+        # One run of twelve nodes spreads more than the mean of three runs of forty: of 200 runs in
+        # the simulator itself, one is outside 1.5 times the band. This test must never fail by
+        # chance; the study compares more closely.
+        assert abs(found.difference) <= 3 * found.band, found
 
 
 def test_chance_differs_and_what_is_around_does_not(play: Play) -> None:
