@@ -37,6 +37,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = "".join(f"n{n};g{t}\n" for n in range(40) for t in (n % 8, 8 + n % 5))
     path = tmp_path / "mine.csv"
     path.write_text("user;group\n" + rows, encoding="utf-8")
+    (tmp_path / "alone.csv").write_text("node,topic\na,x\na,y\nb,z\n", encoding="utf-8")
     return path
 
 
@@ -47,6 +48,8 @@ def test_the_verdict_and_what_it_rests_on(mine: Path) -> None:
     last = [line for line in lines if line.startswith("Pick ring-per-topic: every event arrives")]
     assert last, done.stdout
     assert any(line.startswith("Not suitable: random (") for line in lines)
+    (row,) = [line.split("│") for line in lines if line.startswith("│ ring-per-topic")]
+    assert f"links a node and {row[6].strip()} at most" in last[0], "the table says the same"
     assert "node and topic are the columns 'user' and 'group'" in done.stderr
     assert "6 runs: ring-per-topic, random; 40 nodes" in done.stderr
     kept = Path("out/advise/results.jsonl").read_bytes()
@@ -94,10 +97,13 @@ def test_ctrl_c_keeps_everything_and_the_next_call_goes_on(mine: Path) -> None:
         (["mine.csv", "--churn", "sessions:30"], "should look like 30m"),
         (["mine.csv", "--churn", "sessions:1ms"], "last a second"),
         (["mine.csv", "--churn", "nowhere.csv"], "or write sessions:30m"),
-        (["mine.csv", "--latency", "lam"], "no such file"),
+        (["mine.csv", "--latency", "lam"], "write lan or wan"),
         (["mine.csv", "--rate", "fast"], "should look like 10/s"),
         (["mine.csv", "--rate", "0/s"], "above 0"),
-        (["mine.csv", "--payload", "1 furlong"], "units: b, kb, mb"),
+        (["mine.csv", "--rate", "10/fortnight"], "'10/fortnight' should look like 10/s"),
+        (["mine.csv", "--payload", "1 furlong"], "units: B, KB, MB"),
+        (["mine.csv", "--payload", "2MB"], "'2MB' should be at most 1,048,576 bytes"),
+        (["alone.csv"], "each topic has one subscriber"),
         (["mine.csv", "--overlay", "spidercat"], "did you mean 'spidercast'"),
         (["mine.csv", "--scale", "1000"], "needs data of at least 60 nodes"),
     ],
@@ -113,7 +119,8 @@ def test_bad_input_is_told_before_anything_runs(arguments: list[str], complaint:
 def test_amounts() -> None:
     assert parse_time_ms("x", "30m") == 1_800_000
     assert parse_time_ms("x", "1.5h") == 5_400_000
-    assert [parse_bytes("x", text) for text in ("1KB", "100", "2 mb")] == [1000, 100, 2_000_000]
+    sizes = [parse_bytes("x", text, 1 << 30) for text in ("1KB", "100", "2 mb")]
+    assert sizes == [1000, 100, 2_000_000]
     assert [parse_rate("x", text) for text in ("10/s", "10", "600/m")] == [10, 10, 10]
 
 

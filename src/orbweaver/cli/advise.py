@@ -24,11 +24,11 @@ from orbweaver.report.advice import write_advice
 from orbweaver.report.look import can_draw
 from orbweaver.study.advice.evidence import Case, Runner
 from orbweaver.study.advice.plan import CANDIDATES, SCALE_NODES_MIN, WARMUP_MS, Circumstances
-from orbweaver.study.advice.question import Care, Question
+from orbweaver.study.advice.question import PAYLOAD_BYTES_MAX, Care, Question
 from orbweaver.study.advice.samples import AREA_MS, Samples
 from orbweaver.study.advice.sentences import figure
 from orbweaver.study.advice.steps import advise as advise_on
-from orbweaver.study.advice.value import Advice
+from orbweaver.study.advice.value import Advice, Estimate
 from orbweaver.study.results import read_results
 from orbweaver.study.run import Job, Result
 from orbweaver.workload.sampling import topics_are_nodes
@@ -101,7 +101,7 @@ def advise(
         typer.Option(help="Overlay to consider; repeatable. [default: all but static]"),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Stop at the first answer, from small samples.")
+        bool, typer.Option("--quick", help="Stop at the first answer, from the smallest samples.")
     ] = False,
     workers: Annotated[
         int, typer.Option(min=0, help="Number of processes; 0 means one for each core.")
@@ -149,7 +149,7 @@ def advise(
         churn=how_churned,
         latency=how_apart,
         rate=parse_rate("--rate", rate),
-        payload_bytes=parse_bytes("--payload", payload),
+        payload_bytes=parse_bytes("--payload", payload, PAYLOAD_BYTES_MAX),
         care=care,
         scale=scale,
     )
@@ -192,14 +192,12 @@ def follow(
     written to the page; those before the last are told in short as they come."""
     last: Advice | None = None
     try:
-        for advice in advise_on(case, run):
+        for advice in advise_on(case, run, quick):
             if not quiet and not quick:
                 tell(advice, last)
             last = advice
             if page is not None:
                 write_advice(page, advice)
-            if quick:
-                break
     except KeyboardInterrupt:
         return last, True
     return last, False
@@ -235,10 +233,16 @@ def print_advice(advice: Advice) -> None:
     grid = table(f"\n{advice.data.name}, {told_size(advice)}", "overlay", "", "nodes", *TITLES)
     for one in advice.ratings:
         numbers = (
-            figure(name, one.measures[name].mean) if name in one.measures else "-" for name in SHOWN
+            figure(name, told_number(name, one.measures[name])) if name in one.measures else "-"
+            for name in SHOWN
         )
         grid.add_row(one.overlay, one.place, f"{one.nodes:,}", *numbers)
     out.print(grid)
+
+
+def told_number(name: str, measured: Estimate) -> float:
+    """Return the mean over the runs; of the largest node, as in the verdict, the worst run."""
+    return max(measured.values) if name == "links_max" else measured.mean
 
 
 def runner(store: Path, workers: int, master: str | None, conf: list[str] | None) -> Runner:
@@ -281,6 +285,11 @@ def read_data(
     )
     tell_table(spec)
     whole = load_subscriptions(table_in(data, "subscriptions"), spec.reading())
+    if sum(map(len, whole.of_node)) == len(whole.topics):
+        raise UsageError(
+            f"{data}: each topic has one subscriber, so that nothing has to be sent to another "
+            "node; are the columns right? (--columns)"
+        )
     return whole, data.name, topics_are_nodes(data, whole)
 
 
@@ -314,6 +323,8 @@ def read_latency_option(text: str) -> tuple[LatencySpec | None, str]:
         return None, f"a wide area network, {0.52 * AREA_MS:.0f} ms from node to node on average"
     if text == "lan":
         return LatencySpec(), "a local network, 1 ms from node to node"
+    if ":" not in text and not Path(text).exists():
+        raise UsageError(f"--latency {text}: no such file (or write lan or wan)")
     spec = msgspec.convert(parse_latency(text), LatencySpec)
     if not spec.file:
         return spec, f"delays {text}"

@@ -43,7 +43,7 @@ def write_advice(path: Path, advice: Advice) -> None:
     rows = [[rating.overlay, PLACES[rating.place], rating.words] for rating in advice.ratings]
     page.table(["overlay", "", "in words"], rows, text=True)
     page.heading("What decides: the data")
-    page.table(["property", "share", "", "effect on the lead"], _properties(advice), text=True)
+    page.table(["property", "share", "", "with it and without it"], _properties(advice), text=True)
     if advice.possible is not None:
         _how_good(page, advice, advice.possible)
     if advice.forecasts:
@@ -95,8 +95,8 @@ def _panels(advice: Advice) -> Drawn:
         drawn.append(Panel(TITLES.get(name, measure.title), means, halves))
     names = [rating.overlay for rating in advice.ratings]
     caption = (
-        "Each number, all overlays on one scale, the best overlay first. Less is better. Bars are "
-        "95 % intervals over the seeds. An overlay that was out early was run on smaller samples "
+        "Each number, all overlays on one scale, the best overlay first. Less is better. Dots are "
+        "means over the seeds, bars their 95 % intervals. An overlay that was out early was run on smaller samples "
         "only"
     )
     colours = {rating.overlay: _colour(rating) for rating in advice.ratings}
@@ -119,10 +119,9 @@ TITLES = {
 
 def _properties(advice: Advice) -> Iterator[list[str]]:
     for one in advice.properties:
-        effect = "not measured"
-        if one.effect is not None:
-            half = f" ± {one.effect.half:.2f}" if one.effect.half is not None else ""
-            effect = f"{one.effect.mean:+.2f}{half}" + (": this decides" if one.decides else "")
+        effect = one.change or "not measured"
+        if one.decides:
+            effect += ": this decides"
         yield [one.title, f"{one.value:.0%}", one.words, effect]
 
 

@@ -68,7 +68,7 @@ def test_loss_beyond_the_limit_is_a_reason_and_a_promise_is_not_told_besides() -
         (Question(links_max=19), ("20 links at its largest node",)),
         (
             Question(relays=False),
-            ("12 % of what its nodes receive is nothing that they asked for",),
+            ("nodes did not ask for 12 % of what they receive",),
         ),
     ],
 )
@@ -240,7 +240,7 @@ def test_too_little_for_a_forecast() -> None:
         ({"links": 5.0, "links_max": 60.0},
          "other has 0.5 times the links, but it has 3.0 times the links at its largest node."),
         ({"relays": 1.0, "relayed": 0.12},
-         "With other, 12 % of what its nodes receive is nothing that they asked for."),
+         "With other, nodes did not ask for 12 % of what they receive."),
     ],
 )  # fmt: skip
 def test_an_overlay_against_the_pick(values: dict[str, float], text: str) -> None:

@@ -61,9 +61,12 @@ def topic_sizes(these: Subscriptions) -> dict[str, int]:
 
 
 def describe(
-    samples: Sequence[Subscriptions], effects: Mapping[str, Estimate | None]
+    samples: Sequence[Subscriptions],
+    effects: Mapping[str, Estimate | None],
+    changes: Mapping[str, str],
 ) -> tuple[Property, ...]:
-    """Return the properties of the data, means over samples, and which of them decides."""
+    """Return the properties of the data, means over samples, and which of them decides. `changes`
+    tells each effect in words."""
     by_chance = mean(
         [locality(dealt_again(one, generator("dealt", i))) for i, one in enumerate(samples)]
     )
@@ -93,7 +96,9 @@ def describe(
         ),
     )
     return tuple(
-        Property(name, title, value, words, effects.get(name), name == deciding)
+        Property(
+            name, title, value, words, effects.get(name), changes.get(name, ""), name == deciding
+        )
         for name, title, value, words in found
     )
 

@@ -107,20 +107,30 @@ def runner_up(ranking: Ranking) -> str | None:
 
 def _properties(evidence: Evidence, ranking: Ranking) -> tuple[Property, ...]:
     samples, size = evidence.case.samples, evidence.sizes[0]
-    effects: Mapping[str, Estimate | None] = {}
+    effects: dict[str, Estimate | None] = {}
+    changes: dict[str, str] = {}
     rival = runner_up(ranking)
     if ranking.pick is not None and rival is not None:
-        effects = _effects(evidence, ranking.pick.overlay, rival, ranking.decided_by)
-    return causes.describe([samples.draw(size, seed) for seed in plan.SEEDS], effects)
+        pick, by = ranking.pick.overlay, ranking.decided_by
+        for name, leads in _leads(evidence, pick, rival, by).items():
+            effects[name] = causes.effect(*leads)
+            if effects[name] is not None:
+                changes[name] = sentences.change(pick, rival, by, *map(mean, leads))
+    parts = [samples.draw(size, seed) for seed in plan.SEEDS]
+    return causes.describe(parts, effects, changes)
 
 
-def _effects(evidence: Evidence, pick: str, rival: str, by: str) -> Mapping[str, Estimate | None]:
+def _leads(
+    evidence: Evidence, pick: str, rival: str, by: str
+) -> Mapping[str, tuple[Sequence[float], Sequence[float]]]:
+    """Return the pick's lead over a rival, run by run, with each property and without it."""
     found = {}
     for name, (with_it, without) in causes.COMPARED.items():
         ways = [way for way in (with_it, without) if way]
         if all((overlay, way) in evidence.altered for overlay in (pick, rival) for way in ways):
-            leads = [evidence.lead(pick, rival, by, way) for way in (with_it, without)]
-            found[name] = causes.effect(*leads)
+            found[name] = (
+                evidence.lead(pick, rival, by, with_it), evidence.lead(pick, rival, by, without),
+            )  # fmt: skip
     return found
 
 

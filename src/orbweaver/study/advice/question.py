@@ -12,6 +12,10 @@ Care = Literal["delay", "traffic", "links", "fairness"]
 a node sends, the links of a node, or the share of the load at the busiest nodes."""
 
 
+PAYLOAD_BYTES_MAX = 1 << 20
+"""Most bytes of an event in a simulation."""
+
+
 class Question(msgspec.Struct, frozen=True):
     """Constraints, circumstances and preferences, in a planner's terms."""
 
@@ -25,7 +29,7 @@ class Question(msgspec.Struct, frozen=True):
     """The delays between nodes, in words."""
     rate: Annotated[float, Meta(gt=0)] = 10.0
     """Events per second, of all nodes together."""
-    payload_bytes: Annotated[int, Meta(ge=0, le=1 << 20)] = 1000
+    payload_bytes: Annotated[int, Meta(ge=0, le=PAYLOAD_BYTES_MAX)] = 1000
     care: Care | None = None
     """None weighs all four alike."""
     scale: Annotated[int, Meta(ge=1)] | None = None

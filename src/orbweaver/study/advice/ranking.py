@@ -105,7 +105,7 @@ def reasons(one: Contender, question: Question) -> tuple[str, ...]:
     relayed = one.measures.get("relays")
     if not question.relays and relayed is not None and relayed.mean > 0:
         received = one.measures["relayed"].mean if "relayed" in one.measures else math.nan
-        why.append(f"{share(received)} of what its nodes receive is nothing that they asked for")
+        why.append(f"nodes did not ask for {share(received)} of what they receive")
     most = links_max(one)
     if question.links_max is not None and most is not None and most > question.links_max:
         where = f" expected of {one.links_max.nodes:,} nodes" if one.links_max else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from orbweaver.study.advice.measures import CARES, MEASURES
+from orbweaver.study.advice.measures import MEASURES
 from orbweaver.study.advice.question import Question
 from orbweaver.study.advice.ranking import (
     NEGLIGIBLE,
@@ -71,7 +71,7 @@ def relaying(m: Mapping[str, Estimate]) -> str:
     if not m["relays"].mean:
         return "no node forwards what it did not ask for"
     relayed = share(m["relayed"].mean) if "relayed" in m else "some"
-    return f"{relayed} of what its nodes receive is nothing that they asked for"
+    return f"nodes did not ask for {relayed} of what they receive"
 
 
 def others(ranking: Ranking) -> list[str]:
@@ -145,14 +145,20 @@ def reason(ranking: Ranking, rival: str | None, properties: Sequence[Property]) 
             "when the subscriptions are dealt out at random, all topics are equally popular, or "
             "the largest topic is left out, as far as the runs can tell."
         )
-    told = f"What decides is {deciding.title} ({deciding.words})"
-    if deciding.effect is None or ranking.decided_by == "lost":
-        return f"{told}."
-    # Effects are logarithms of ratios between the two.
-    without = times(math.exp(-deciding.effect.mean))
+    return f"What decides is {deciding.title} ({deciding.words}): {deciding.change}."
+
+
+def change(pick: str, rival: str, by: str, with_it: float, without: float) -> str:
+    """Tell how a lead differs with a property of the data and without it. Leads are differences
+    of lost events, or else logarithms of ratios."""
+    if by == "lost":
+        ends = [f"{rival} loses {share(lead)} more than {pick}" if lead > 0 else
+                f"{rival} loses no more than {pick}" for lead in (with_it, without)]  # fmt: skip
+        return f"with it, {ends[0]}; without it, {ends[1]}"
+    ratios = [times(math.exp(lead)) for lead in (with_it, without)]
     return (
-        f"{told}: without it, {rival} would have {without} the {by} that it has, measured against "
-        f"{pick.overlay}."
+        f"in {NOUNS[by]}, {rival} comes to {ratios[0]} {pick} with it, and to {ratios[1]} without "
+        "it"
     )
 
 
@@ -204,7 +210,7 @@ def assumed(question: Question) -> str:
     if not question.relays:
         told.append("no relays")
     if question.care is not None:
-        told.append(f"{MEASURES[CARES[question.care]].title} matters most")
+        told.append(f"what matters most: {question.care}")
     return f"Asked for: {'; '.join(told)}."
 
 

@@ -20,8 +20,9 @@ from orbweaver.study.advice.value import Advice, Drawing
 from orbweaver.study.run import run_scenario
 
 
-def advise(case: Case, run: Runner) -> Iterator[Advice]:
-    """Yield one answer after another, each better than the one before."""
+def advise(case: Case, run: Runner, quick: bool = False) -> Iterator[Advice]:
+    """Yield one answer after another, each better than the one before; with `quick`, those from
+    samples of the smallest size."""
     evidence, draw = Evidence(case), Drawer(case)
     sizes = plan.ladder(case.nodes, case.question)
     needed = plan.SIZES_MIN if case.question.scale else min(2, len(sizes))
@@ -40,7 +41,7 @@ def advise(case: Case, run: Runner) -> Iterator[Advice]:
         if _examine(evidence, run):
             advice = answer()
             yield advice
-        if advice.sure and len(picks) + 1 >= needed:
+        if quick or (advice.sure and len(picks) + 1 >= needed):
             return
         picks.append(advice.pick)
         left = _left(evidence)

@@ -55,6 +55,8 @@ class Property(msgspec.Struct, frozen=True):
     effect: Estimate | None
     """How much of the pick's lead over the runner-up goes when the property is taken out of the
     data, as a logarithm: log 2 means that the lead halves. None if it was not measured."""
+    change: str
+    """The lead with the property and without it, in words; empty if it was not measured."""
     decides: bool
 
 
