@@ -22,52 +22,36 @@ EventId = tuple[NodeId, int, Topic, int]
 """(publisher, epoch, topic, sequence number)"""
 
 
-class Shuffle(Message, Generic[D], frozen=True, gc=False, tag="shuffle"):
+class Descriptors(Message, Generic[D], frozen=True, gc=False):
+    """Base of messages that carry entries of the sender's views and tables, with their ages."""
+
+    purpose: ClassVar[Purpose] = "membership"
+    entries: Annotated[tuple[D, ...], Meta(max_length=ENTRIES_MAX)]
+    ages: Ages
+
+
+class Shuffle(Descriptors[D], Generic[D], frozen=True, gc=False, tag="shuffle"):
     """Cyclon sends some entries of the sender's view, and one of the sender."""
 
-    purpose: ClassVar[Purpose] = "membership"
-    entries: Annotated[tuple[D, ...], Meta(max_length=ENTRIES_MAX)]
-    ages: Ages
 
-
-class ShuffleReply(Message, Generic[D], frozen=True, gc=False, tag="shuffle-reply"):
+class ShuffleReply(Descriptors[D], Generic[D], frozen=True, gc=False, tag="shuffle-reply"):
     """Cyclon answers with the entries that the receiver of a shuffle gives in exchange."""
 
-    purpose: ClassVar[Purpose] = "membership"
-    entries: Annotated[tuple[D, ...], Meta(max_length=ENTRIES_MAX)]
-    ages: Ages
 
-
-class News(Message, Generic[D], frozen=True, gc=False, tag="news"):
+class News(Descriptors[D], Generic[D], frozen=True, gc=False, tag="news"):
     """Newscast sends the sender's view, and an entry of the sender."""
 
-    purpose: ClassVar[Purpose] = "membership"
-    entries: Annotated[tuple[D, ...], Meta(max_length=ENTRIES_MAX)]
-    ages: Ages
 
-
-class NewsReply(Message, Generic[D], frozen=True, gc=False, tag="news-reply"):
+class NewsReply(Descriptors[D], Generic[D], frozen=True, gc=False, tag="news-reply"):
     """Newscast answers with the view of the receiver of the news, and an entry of it."""
 
-    purpose: ClassVar[Purpose] = "membership"
-    entries: Annotated[tuple[D, ...], Meta(max_length=ENTRIES_MAX)]
-    ages: Ages
 
-
-class Exchange(Message, Generic[D], frozen=True, gc=False, tag="exchange"):
+class Exchange(Descriptors[D], Generic[D], frozen=True, gc=False, tag="exchange"):
     """T-Man sends the candidates that the sender knows."""
 
-    purpose: ClassVar[Purpose] = "membership"
-    entries: Annotated[tuple[D, ...], Meta(max_length=ENTRIES_MAX)]
-    ages: Ages
 
-
-class ExchangeReply(Message, Generic[D], frozen=True, gc=False, tag="exchange-reply"):
+class ExchangeReply(Descriptors[D], Generic[D], frozen=True, gc=False, tag="exchange-reply"):
     """T-Man answers with the candidates that the receiver knows. BESIDE is answered with it too."""
-
-    purpose: ClassVar[Purpose] = "membership"
-    entries: Annotated[tuple[D, ...], Meta(max_length=ENTRIES_MAX)]
-    ages: Ages
 
 
 class Beside(Message, frozen=True, gc=False, tag="beside"):
