@@ -96,8 +96,8 @@ def _panels(advice: Advice) -> Drawn:
     names = [rating.overlay for rating in advice.ratings]
     caption = (
         "Each number, all overlays on one scale, the best overlay first. Less is better. Dots are "
-        "means over the seeds, bars their 95 % intervals. An overlay that was out early was run on smaller samples "
-        "only"
+        "means over the seeds, bars their 95 % intervals. An overlay that was out early was run on "
+        "smaller samples only"
     )
     colours = {rating.overlay: _colour(rating) for rating in advice.ratings}
     return panels(drawn, names, colours), caption
