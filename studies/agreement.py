@@ -41,7 +41,8 @@ from orbweaver.testing.agreement.figures import (
 )
 from orbweaver.testing.agreement.play import Play, make_play, simulated
 from orbweaver.testing.paced_loop import PacedLoop
-from orbweaver.workload.scenario import LatencySpec, Scenario, load_scenario
+from orbweaver.workload.scenario import LatencySpec, Scenario
+from orbweaver.workload.scenario_files import load_scenario
 
 SCENARIO = Path(__file__).parents[1] / "scenarios" / "agreement" / "forty.toml"
 SEEDS = range(1, 11)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orbweaver.study.run import run_scenario
-from orbweaver.workload.scenario import load_scenario
+from orbweaver.workload.scenario_files import load_scenario
 from tests.generated_docs import DOCS, network, reference
 
 ROOT = DOCS.parent

@@ -20,7 +20,8 @@ from orbweaver.overlays.catalog import find
 from orbweaver.sim.latency import make_latencies
 from orbweaver.sim.simulation import Simulation
 from orbweaver.testing.pump import Pump
-from orbweaver.workload.scenario import LatencySpec, build_scenario
+from orbweaver.workload.scenario import LatencySpec
+from orbweaver.workload.scenario_files import build_scenario
 from tests.net.live import make_node, nodes, until
 
 Clique: Any = find("spidercast")

@@ -26,10 +26,9 @@ from orbweaver.workload.scenario import (
     RunSpec,
     Scenario,
     WorkloadSpec,
-    build_scenario,
-    load_scenario,
     make_workload,
 )
+from orbweaver.workload.scenario_files import build_scenario, load_scenario
 from tests.gossip.fake_outbox import FakeOutbox, make_context
 
 SCENARIO = Scenario(

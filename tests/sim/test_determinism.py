@@ -10,7 +10,7 @@ import pytest
 
 from orbweaver.overlays.catalog import find
 from orbweaver.sim.simulation import simulate
-from orbweaver.workload.scenario import build_scenario
+from orbweaver.workload.scenario_files import build_scenario
 
 CASES = {
     "spidercast full": ("spidercast", {}),
@@ -41,7 +41,7 @@ CHILD = """
 import json, sys
 from orbweaver.overlays.catalog import find
 from orbweaver.sim.simulation import simulate
-from orbweaver.workload.scenario import build_scenario
+from orbweaver.workload.scenario_files import build_scenario
 cases, rough = json.loads(sys.argv[1])
 digests = {}
 for name, (overlay, params) in cases.items():

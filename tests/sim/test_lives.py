@@ -14,7 +14,7 @@ from orbweaver.overlays.catalog import find
 from orbweaver.overlays.spidercast.baselines import RandomLinks
 from orbweaver.records import Records
 from orbweaver.sim.simulation import Simulation, simulate
-from orbweaver.workload.scenario import build_scenario
+from orbweaver.workload.scenario_files import build_scenario
 
 WORKLOAD = {"nodes": 30, "topics": 5, "subscriptions_per_node": "2"}
 # So few nodes with interests so alike need random links to be surely connected (Sec. 3.3).

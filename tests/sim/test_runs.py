@@ -13,7 +13,8 @@ from orbweaver.metrics.traffic import sent, sent_bytes
 from orbweaver.overlays.catalog import find
 from orbweaver.sim.simulation import Outcome, Simulation, simulate
 from orbweaver.study.run import run_scenario
-from orbweaver.workload.scenario import Scenario, build_scenario, load_scenario
+from orbweaver.workload.scenario import Scenario
+from orbweaver.workload.scenario_files import build_scenario, load_scenario
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 

@@ -22,7 +22,8 @@ from orbweaver.study.rappel.locality import best_cover
 from orbweaver.study.rappel.nodes import Nodes, overlap_ratio
 from orbweaver.study.results import Stored
 from orbweaver.study.run import Result, run_scenario
-from orbweaver.workload.scenario import Scenario, WorkloadSpec, build_scenario
+from orbweaver.workload.scenario import Scenario, WorkloadSpec
+from orbweaver.workload.scenario_files import build_scenario
 
 Course = list[dict[str, Any]]
 

@@ -9,7 +9,7 @@ import pytest
 from orbweaver.records.writers import write_records
 from orbweaver.study.recorded import about_run, read_recorded
 from orbweaver.study.run import run_scenario
-from orbweaver.workload.scenario import build_scenario
+from orbweaver.workload.scenario_files import build_scenario
 
 SCENARIOS = {
     "calm": {"run": {"warmup_ms": 2000, "tdi": 3}},

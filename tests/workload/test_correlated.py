@@ -11,7 +11,8 @@ import pytest
 
 from orbweaver.core.errors import UsageError
 from orbweaver.workload.models.catalog import build, make_plan, plan_of_law
-from orbweaver.workload.scenario import build_scenario, make_workload
+from orbweaver.workload.scenario import make_workload
+from orbweaver.workload.scenario_files import build_scenario
 
 
 def workload(law: str, **spec: Any) -> Any:

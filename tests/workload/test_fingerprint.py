@@ -13,10 +13,10 @@ from orbweaver.workload.scenario import (
     ChurnSpec,
     LatencySpec,
     Scenario,
-    build_scenario,
     make_workload,
     node_seed,
 )
+from orbweaver.workload.scenario_files import build_scenario
 
 
 def build(**parts: Any) -> Scenario:

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from orbweaver.core.errors import UsageError
-from orbweaver.workload.scenario import Scenario, build_scenario, load_scenario, make_workload
+from orbweaver.workload.scenario import Scenario, make_workload
+from orbweaver.workload.scenario_files import build_scenario, load_scenario
 
 FULL = """
 overlay = "spidercast"

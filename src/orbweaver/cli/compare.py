@@ -44,13 +44,8 @@ from orbweaver.report.oracle import told_oracle
 from orbweaver.sim.simulation import build_params
 from orbweaver.study.advice.plan import CANDIDATES, WARMUP_MS, YOUNG_MS
 from orbweaver.study.run import Job, Result
-from orbweaver.workload.scenario import (
-    ChurnSpec,
-    Scenario,
-    StudySpec,
-    build_scenario,
-    make_workload,
-)
+from orbweaver.workload.scenario import ChurnSpec, Scenario, StudySpec, make_workload
+from orbweaver.workload.scenario_files import build_scenario
 
 KEPT = Path("out/compare.jsonl")
 CALM, CHURNED = "calm", "churned"

@@ -11,7 +11,8 @@ import msgspec
 
 from orbweaver.cli.terminal import err
 from orbweaver.core.errors import UsageError, nearest
-from orbweaver.workload.scenario import WorkloadSpec, load_scenario
+from orbweaver.workload.scenario import WorkloadSpec
+from orbweaver.workload.scenario_files import load_scenario
 from orbweaver.workload.subscriptions import SUBSCRIPTION_COLUMNS
 from orbweaver.workload.tables import columns_of, table_in, told_layout
 

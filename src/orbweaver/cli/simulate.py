@@ -42,7 +42,7 @@ from orbweaver.records.writers import (
 from orbweaver.report.oracle import told_oracle
 from orbweaver.study.recorded import about_run
 from orbweaver.study.run import Run, run_scenario
-from orbweaver.workload.scenario import build_scenario
+from orbweaver.workload.scenario_files import build_scenario
 
 
 def simulate(

@@ -27,7 +27,8 @@ from orbweaver.cli.stores import checked_store
 from orbweaver.cli.terminal import err, out, print_json, progress, show, table
 from orbweaver.core.errors import UsageError
 from orbweaver.study.run import Job, Result, run_id, run_scenario
-from orbweaver.workload.scenario import Scenario, load_scenario
+from orbweaver.workload.scenario import Scenario
+from orbweaver.workload.scenario_files import load_scenario
 
 SHOWN = ("degree_mean", "components", "diameter_max", "hit_ratio", "duplicates_steady")
 

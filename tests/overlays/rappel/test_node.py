@@ -33,7 +33,7 @@ from orbweaver.overlays.rappel.messages import (
 )
 from orbweaver.sim.simulation import Simulation
 from orbweaver.testing.cases import QUICK
-from orbweaver.workload.scenario import build_scenario
+from orbweaver.workload.scenario_files import build_scenario
 from tests.gossip.fake_outbox import FakeOutbox, make_context
 
 ME, ROOT, PEER, LIAR = (NodeId(n) for n in (1, 2, 3, 4))

@@ -33,7 +33,7 @@ from orbweaver.overlays.scribe.messages import (
 from orbweaver.overlays.scribe.pastry import id_distance
 from orbweaver.sim.simulation import Simulation
 from orbweaver.testing.cases import QUICK
-from orbweaver.workload.scenario import build_scenario
+from orbweaver.workload.scenario_files import build_scenario
 from tests.gossip.fake_outbox import FakeOutbox, make_context
 
 ME, PEER, LIAR = (NodeId(n) for n in (1, 2, 3))
