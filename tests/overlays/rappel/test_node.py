@@ -23,6 +23,7 @@ from orbweaver.overlays.rappel.messages import (
     FeedPull,
     Fetched,
     JoinDeny,
+    JoinForward,
     JoinOk,
     JoinRequest,
     LeaveParent,
@@ -31,6 +32,8 @@ from orbweaver.overlays.rappel.messages import (
     PlaceProbeOk,
     Update,
 )
+from orbweaver.overlays.rappel.parents import HOPS_MAX
+from orbweaver.overlays.rappel.trees import GIVEN_MAX
 from orbweaver.sim.simulation import Simulation
 from orbweaver.testing.cases import QUICK
 from orbweaver.workload.scenario_files import build_scenario
@@ -281,6 +284,36 @@ def test_a_lost_parent_is_replaced_and_what_was_missed_is_pulled() -> None:
     node.receive(ROOT, JoinOk(descent(ROOT), ((ROOT, 0, "news", 0), (ROOT, 0, "news", 1))))
     pulls = [message for to, message in outbox.take() if type(message).__name__ == "FeedPull"]
     assert [name[3] for name in pulls[0].names] == [0, 1]  # type: ignore[attr-defined]
+
+
+def test_no_neighbour_is_given_the_same_update_without_end() -> None:
+    node, outbox = joined()
+    for n in (PEER, LIAR):
+        node.receive(n, JoinRequest("news", ROOT, place(50.0)))
+    node.receive(ROOT, Update(Event("news", ROOT, 0, 0, b"large"), 1, 0))
+    outbox.take()
+
+    def given(to: NodeId) -> int:
+        node.receive(to, FeedPull(((ROOT, 0, "news", 0),) * 3))
+        return len(outbox.take())
+
+    assert sum(given(LIAR) for _ in range(1000)) == GIVEN_MAX
+    node.wake("ping")
+    outbox.take()
+    assert given(LIAR) == 0, "it is still a child"
+    assert given(PEER) == 1
+
+
+def test_a_search_that_is_passed_on_without_end_is_given_up() -> None:
+    node, _ = make()
+    tree = node.trees["news"]
+    for n in range(100, 1000):
+        if tree.seeking is not None:
+            node.receive(tree.seeking, JoinForward("news", NodeId(n)))
+    assert tree.seeking is None
+    assert len(tree.visited) == HOPS_MAX
+    node.wake(("join", "news"))
+    assert tree.seeking == ROOT, "it begins again"
 
 
 @pytest.mark.parametrize("at_once", [True, False])

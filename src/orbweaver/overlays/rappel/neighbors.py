@@ -96,6 +96,6 @@ class Neighbors:
                 if now > until:
                     del tree.leaving[child]
                     self.renew(child)
-            tree.forget_former_children()
+            tree.forget_former_neighbors()
         wanted = {*fans, *(child for tree in self._trees.values() for child in tree.children)}
         self._heard = {peer: at for peer, at in self._heard.items() if peer in wanted}

@@ -23,6 +23,9 @@ STREAMS_MAX = 256
 """Most streams of one feed that are followed; the oldest gives way."""
 ASKED_MAX = 512
 """Most updates of one feed of which it is remembered that they were pulled."""
+GIVEN_MAX = 16
+"""Most times that one neighbour is given the same update. A pull is small, an update may be large,
+and no neighbour loses an update so often."""
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -80,6 +83,8 @@ class FeedTree:
         """The names of the updates in the cache, which pings and acks list."""
         self.streams: dict[StreamId, Stream] = {}
         self.asked: dict[EventName, int] = {}
+        self._given: dict[tuple[NodeId, EventName], int] = {}
+        """How often a neighbour has pulled an update from here."""
 
     # -- the tree
 
@@ -173,11 +178,18 @@ class FeedTree:
         """Return whether a peer is among the `neighbors`."""
         return peer == self.parent or peer in self.children or peer in self.leaving
 
-    def forget_former_children(self) -> None:
-        """Forget when nodes became children that have gone since."""
+    def forget_former_neighbors(self) -> None:
+        """Forget when nodes became children that have gone since, and what they pulled."""
         if len(self.child_since) > len(self.children):
             since = self.child_since.items()
             self.child_since = {node: at for node, at in since if node in self.children}
+        if self._given:
+            given = self._given.items()
+            self._given = {
+                (peer, name): times
+                for (peer, name), times in given
+                if name in self.cache and self.touches(peer)
+            }
 
     # -- updates
 
@@ -219,6 +231,15 @@ class FeedTree:
         if len(self.cache) > self._cache_size:
             del self.cache[next(iter(self.cache))]
         self.names = tuple(self.cache)
+
+    def give(self, peer: NodeId, name: EventName) -> Held | None:
+        """Return an update that a neighbour pulls, unless it has had it `GIVEN_MAX` times."""
+        held = self.cache.get(name)
+        if held is not None:
+            times = self._given[peer, name] = self._given.get((peer, name), 0) + 1
+            if times > GIVEN_MAX:
+                return None
+        return held
 
     def gaps(self, stream: StreamId, seq: int) -> list[EventName]:
         """Return the updates missing before `seq` that may still be in the sender's cache."""

@@ -97,7 +97,7 @@ class Updates:
             tree = self._trees.get(name[2])
             if tree is None or not tree.touches(sender):
                 continue
-            held = tree.cache.get(name)
+            held = tree.give(sender, name)
             if held is not None:
                 update = Update(held.event, held.hops + 1, held.age_at(now))
                 self._context.outbox.send(sender, update)
