@@ -54,8 +54,9 @@ class Relays:
         self._rerouted = False
         """A neighbour has come or gone since the next hops were looked up."""
         self._wanted: dict[Topic, None] = {}
-        self.changes = 0
-        """How often a parent has changed, or a child has gone."""
+        self.changed: dict[Topic, None] | None = None
+        """Topics of which the parent has changed, or a child has gone, for an owner that empties
+        the map. None: nobody asks."""
         self.branches: dict[Topic, Branch] = {}
         self._below: dict[NodeId, dict[Topic, None]] = {}
         """Parent -> the topics for which it is one."""
@@ -93,7 +94,7 @@ class Relays:
         for topic, branch in self.branches.items():
             for child in [c for c, until in branch.children.items() if until <= now]:
                 del branch.children[child]
-                self.changes += 1
+                self._note(topic)
                 self._above[child].pop(topic, None)
         self._let_go(list(self.branches))
         for parent, topics in self._below.items():
@@ -125,19 +126,20 @@ class Relays:
         for topic in message.topics:
             if topic in above:
                 del above[topic], self.branches[topic].children[sender]
-                self.changes += 1
+                self._note(topic)
         self._let_go(message.topics)
 
     def lost(self, peer: NodeId) -> None:
         """Drop the requests of a neighbour that has gone, since it asks another node now. Where the
         neighbour was the parent, this node asks another one in the next cycle."""
-        self.changes += 1
         for topic in self._below.pop(peer, ()):
             self.branches[topic].parent = None
+            self._note(topic)
             self._rerouted = True
         orphans = self._above.pop(peer, {})
         for topic in orphans:
             del self.branches[topic].children[peer]
+            self._note(topic)
         self._let_go(orphans)
 
     def _ask(self, topics: Iterable[Topic]) -> None:
@@ -182,7 +184,11 @@ class Relays:
             del below[topic]
             if not below:
                 del self._below[branch.parent]
-        self.changes += 1
+        self._note(topic)
         branch.parent = parent
         if parent is not None:
             self._below.setdefault(parent, {})[topic] = None
+
+    def _note(self, topic: Topic) -> None:
+        if self.changed is not None:
+            self.changed[topic] = None

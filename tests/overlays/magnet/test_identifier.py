@@ -115,7 +115,7 @@ def test_the_larger_id_moves_from_a_place_that_two_nodes_have() -> None:
 
 
 def test_turns_double_and_a_few_begin() -> None:
-    turns = Turns(MagnetParams(round_ms=1000, growth_ms=100))
+    turns = Turns(MagnetParams(round_ms=2000, growth_ms=100))
     turns.begin(5000, generator(1))
     assert [turns.last_ms(n * FIRST_NODES) for n in (0.5, 1, 2, 4)] == [7000, 7000, 7100, 7200]
     assert 7000 <= turns.mine_ms(64.0) <= turns.last_ms(64.0)

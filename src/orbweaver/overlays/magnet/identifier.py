@@ -14,7 +14,7 @@ from orbweaver.gossip.ring import KeptRing
 from orbweaver.overlays.magnet.messages import Sample
 from orbweaver.overlays.magnet.params import MagnetParams
 
-FIRST_ROUNDS = 2
+FIRST_ROUNDS = 1
 """Rounds of the sampling before the first turn to acquire an identifier."""
 FIRST_NODES = 8
 """Nodes whose turn is the first. None of them would hear of another in time."""

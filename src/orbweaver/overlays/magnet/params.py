@@ -96,7 +96,7 @@ class MagnetParams(Params, frozen=True):
     ] = 10
     round_ms: Annotated[
         int, Meta(ge=1, description="period of the sampling rounds", title="Magnet 3.4, no value")
-    ] = 2000
+    ] = 4000
     relay_ms: Annotated[
         int,
         Meta(
@@ -104,7 +104,7 @@ class MagnetParams(Params, frozen=True):
             description="how often the edges of control trees are asked for again",
             title="ours",
         ),
-    ] = 10_000
+    ] = 20_000
     hashed: Annotated[
         bool,
         Meta(
