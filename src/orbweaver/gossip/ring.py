@@ -6,6 +6,8 @@ node, id) in this order, so the first are the successors and the last the predec
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from orbweaver.core.identifiers import SPACE
 from orbweaver.core.ids import NodeId
 from orbweaver.gossip.router import Router
@@ -112,6 +114,15 @@ class KeptRing:
             return True
         ahead = (place - self.places[self._me]) % SPACE
         return ahead < self._full[0] or ahead > self._full[1]
+
+    def improving(self, places: Iterable[int]) -> list[int]:
+        """Return which of several places `improves` holds for, by their numbers in the list."""
+        if self._full is None:
+            return list(range(len(list(places))))
+        here, (first, last) = self.places[self._me], self._full
+        return [
+            at for at, place in enumerate(places) if not first <= (place - here) % SPACE <= last
+        ]
 
     def around(self, place: int, count: int) -> list[NodeId]:
         """Return up to `count` known nodes on either side of a place, with this one."""

@@ -61,6 +61,9 @@ RATE_MAX = 1e6
 """Largest rate of publication that another node is believed to have observed, relative to a topic
 of which nothing is known."""
 
+LOOK_EVERY = 4
+"""Cycles after which a node that waits for its turn looks whether most nodes have had theirs."""
+
 
 class Magnet(Overlay):
     name: ClassVar[str] = "magnet"
@@ -101,6 +104,8 @@ class Magnet(Overlay):
         self.asked: NodeId | None = None
         """The node that was asked for a place."""
         self.asked_ms = 0
+        self.looks = 0
+        """Cycles in which it was not this node's turn."""
         self.excluded: dict[NodeId, None] = {}
         """Nodes that did not answer, or had no place to give."""
         self.changes = 0
@@ -158,7 +163,8 @@ class Magnet(Overlay):
     def wake(self, timer: Timer) -> None:
         """Run one cycle."""
         self.context.outbox.set_timer(self.TIMER, self.params.cycle_ms)
-        self.newscast.step()
+        if not self.table.is_at_rest():
+            self.newscast.step()
         self.table.step()
         self.take_part()
         self.relays.step()
@@ -238,8 +244,9 @@ class Magnet(Overlay):
     def take_part(self) -> None:
         """Join the control trees once the control ring has closed around this node: before,
         requests would end anywhere."""
-        closed = self.table.is_quiet(skewed=False) and self.control_fingers.looked_up
-        if closed and not self.sampling:
+        if self.sampling:
+            return
+        if self.table.is_quiet(skewed=False) and self.control_fingers.looked_up:
             self.sampling = True
             self.turns.begin(self.context.outbox.now(), self.context.rng)
             self.membership.subscribe(list(self.interest.subscribed), self.sample())
@@ -299,8 +306,10 @@ class Magnet(Overlay):
         when most nodes have their place, need not wait."""
         if not self.sampling:
             return False
-        mine_ms = self.turns.mine_ms(self.control_fingers.nodes())
-        return now >= mine_ms or self.membership.share_placed() > 0.5
+        if now >= self.turns.mine_ms(self.control_fingers.nodes()):
+            return True
+        self.looks += 1
+        return self.looks % LOOK_EVERY == 0 and self.membership.share_placed() > 0.5
 
     def are_turns_over(self, now: int) -> bool:
         """Return whether all nodes that started with this one have had their turn, or whether

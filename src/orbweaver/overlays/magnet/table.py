@@ -8,6 +8,7 @@ A node is only linked with on its own word: what others tell of it makes this no
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from orbweaver.core.identifiers import SPACE
 from orbweaver.core.ids import NodeId
@@ -17,47 +18,20 @@ from orbweaver.gossip.newscast import Newscast
 from orbweaver.gossip.ring import KeptRing
 from orbweaver.overlays.magnet.messages import Ask, Ping, RingDescriptor, Told, Unlink
 from orbweaver.overlays.magnet.params import MagnetParams
+from orbweaver.overlays.magnet.peers import Lost, Peer
 
 INTRODUCE_EVERY = 10
 """Heartbeats after which a neighbour is told everything again, since one may be lost."""
-ASKS_MAX = 4
+ASKS_MAX = 2
 """Most nodes that are asked because of one answer."""
 SUSPECT_CYCLES = 2
 """Cycles in which a neighbour under suspicion is asked before it is taken for lost."""
 QUIET = 1
 """Cycles without a change after which a ring counts as formed."""
+RESTING = 8
+"""Cycles without a change after which there is less to do about a ring."""
 LOST_MAX = 64
 """Lost neighbours that are remembered, the latest ones."""
-CALLS = 10
-"""How often a neighbour that was lost without a word is called, so that a network that was cut
-grows together again."""
-
-
-class Peer:
-    """A neighbour."""
-
-    __slots__ = ("about", "chooses", "chosen", "heard_ms", "introduced", "suspect_ms")
-
-    def __init__(self, about: RingDescriptor, heard_ms: int) -> None:
-        self.about = about
-        """What the neighbour itself has said last."""
-        self.heard_ms = heard_ms
-        self.chosen = False
-        """The peer is in this node's table."""
-        self.chooses = False
-        """This node is in the peer's table."""
-        self.suspect_ms: int | None = None
-        """Since when the peer has owed an answer."""
-        self.introduced = False
-        """The peer has this node's descriptor as it is now."""
-
-
-class Lost:
-    __slots__ = ("at_ms", "calls")
-
-    def __init__(self, at_ms: int) -> None:
-        self.at_ms = at_ms
-        self.calls = CALLS
 
 
 class Table:
@@ -90,6 +64,10 @@ class Table:
         self.control_fingers: dict[NodeId, int] = {}
         """Finger on the control ring -> the place that it was found for."""
         self.peers: dict[NodeId, Peer] = {}
+        self._suspects: dict[NodeId, None] = {}
+        """Neighbours that owe an answer."""
+        self._silent_from_ms = 0
+        """No neighbour has been silent too long before this time."""
         self._asked: dict[NodeId, int] = {}
         """Stranger -> when it was asked last."""
         self._lost: dict[NodeId, Lost] = {}
@@ -117,6 +95,12 @@ class Table:
             assert isinstance(entry, RingDescriptor)
             return entry.place
         return self._place_of[entry.node]
+
+    def _places_on(self, skewed: bool, entries: Sequence[Descriptor]) -> list[int]:
+        if skewed:
+            return [cast(RingDescriptor, entry).place for entry in entries]
+        place_of = self._place_of
+        return [place_of[entry.node] for entry in entries]
 
     def meet(self, contacts: Sequence[NodeId]) -> None:
         for contact in contacts:
@@ -148,7 +132,8 @@ class Table:
                 peer = self.peers[node]
                 entries.append(peer.about)
                 ages.append(now - peer.heard_ms)
-        if len(self.peers) < 8 * self._ring_size:  # the rings may not have formed yet
+        if not self.is_quiet(skewed=False) or len(self.peers) < 2 * self._ring_size:
+            # The ring may not have formed yet.
             for entry, age in self._strangers(message.skewed, place, sender):
                 entries.append(entry)
                 ages.append(age)
@@ -180,16 +165,14 @@ class Table:
         ring, now = self.ring(skewed), self._outbox.now()
         here = ring.here
         ahead: list[tuple[int, NodeId]] = []
-        for entry, age in zip(entries, ages, strict=False):
-            node, place = entry.node, self.place_on(skewed, entry)
-            # Most entries fail here, so it comes first.
-            if not ring.improves(place) or age > self._silent_ms:
-                continue
-            if node in self.peers or node == self._me:
+        places = self._places_on(skewed, entries)
+        for at in ring.improving(places):
+            node, age = entries[at].node, ages[at] if at < len(ages) else self._silent_ms + 1
+            if age > self._silent_ms or node in self.peers or node == self._me:
                 continue
             lost = self._lost.get(node)
             if lost is None or now - age > lost.at_ms:
-                ahead.append(((place - here) % SPACE, node))
+                ahead.append(((places[at] - here) % SPACE, node))
         ahead.sort()
         half = ASKS_MAX // 2
         chosen = ahead if len(ahead) <= ASKS_MAX else [*ahead[:half], *ahead[-half:]]
@@ -271,10 +254,8 @@ class Table:
         """Once a cycle: drop the neighbours that were silent too long, send heartbeats, and ask
         those next to this node on both rings for nearer ones (Chord's *stabilize*)."""
         now = self._outbox.now()
-        for node, peer in list(self.peers.items()):
-            silent = now - peer.heard_ms > self._silent_ms
-            if silent or (peer.suspect_ms is not None and self._owes_too_long(node, peer, now)):
-                self.lost(node)
+        if self._suspects or now > self._silent_from_ms:
+            self._drop_silent(now)
         for skewed in (False, True):
             self._stabilize(skewed)
         self._call_lost()
@@ -282,9 +263,29 @@ class Table:
             self._pinged_ms = now
             self._ping()
 
+    def _drop_silent(self, now: int) -> None:
+        for node in list(self._suspects):
+            peer = self.peers.get(node)
+            if peer is None or peer.suspect_ms is None:
+                del self._suspects[node]
+            elif self._owes_too_long(node, peer, now):
+                self.lost(node)
+        silent_ms = self._silent_ms
+        for node, peer in list(self.peers.items()):
+            if now - peer.heard_ms > silent_ms:
+                self.lost(node)
+        first = min([peer.heard_ms for peer in self.peers.values()], default=now)
+        self._silent_from_ms = first + silent_ms
+
     def is_quiet(self, skewed: bool) -> bool:
         """Return whether the neighbours on a ring have not changed for some cycles."""
-        return bool(self.ring(skewed).nodes) and self._quiet[skewed] > QUIET
+        return self._quiet[skewed] > QUIET and bool(self.ring(skewed).successors)
+
+    def is_at_rest(self) -> bool:
+        """Return whether this is one of every two cycles in which a node may rest, since its
+        control ring has not changed for long."""
+        quiet = self._quiet[False]
+        return quiet > RESTING and (quiet + self._me) % 2 == 0
 
     def suspect(self, node: NodeId) -> None:
         """Something that went to a neighbour has led to nothing. Ask whether it is there, rather
@@ -292,6 +293,7 @@ class Table:
         peer = self.peers.get(node)
         if peer is not None and peer.suspect_ms is None:
             peer.suspect_ms = self._outbox.now()
+            self._suspects[node] = None
             self.ask(node, skewed=False)
 
     def _owes_too_long(self, node: NodeId, peer: Peer, now: int) -> bool:
@@ -311,7 +313,7 @@ class Table:
         self._quiet[skewed] += 1
         quiet = self._quiet[skewed]
         # A ring that has not changed for a while is asked less often.
-        if quiet > 8 and (quiet + self._me) % 4:
+        if quiet > RESTING and (quiet + self._me) % 4:
             return
         self.hear(skewed, *self._newscast.sample())
         turn = ring.successors if (quiet + self._me) % 8 < 4 or quiet % 2 else ring.predecessors
