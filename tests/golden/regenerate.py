@@ -6,6 +6,7 @@ Written again by `make golden`; a difference is reviewed like any other change.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Codec, Event, Message
@@ -240,11 +241,18 @@ def wire() -> str:
     )
 
 
+SHORT: dict[str, dict[str, Any]] = {
+    "magnet": {"cycle_ms": 200, "round_ms": 400, "join_ms": 400, "growth_ms": 100},
+    "magnet-strawman": {"cycle_ms": 200, "join_ms": 400},
+}
+"""Settings with which the trees of an overlay stand before the first publication."""
+
+
 def trace(name: str) -> str:
     """The first steps of a small run with a leave, a crash and some events."""
     scenario = Scenario(
         overlay=name,
-        params=QUICK.get(name, {}),
+        params=QUICK.get(name, {}) | SHORT.get(name, {}),
         workload=WorkloadSpec(nodes=6, topics=4, subscriptions_per_node="2"),
         publish=PublishSpec(per_topic=2),
         churn=ChurnSpec(model="exponential", on_ms=6000, off_ms=2000),

@@ -39,6 +39,10 @@ BRANCHES_MAX = 1 << 15
 """Most trees that a node lets itself be put on, since a peer can make up any number of topics."""
 FORMING_MS = 60_000
 """Milliseconds after which a node joins trees though its rings still change."""
+CALM = 3
+"""Cycles without a change among the neighbours after which a node begins to join trees."""
+CALM_MS = 8000
+"""Milliseconds after which it joins them in any case, once its rings are ready."""
 BEATS_MISSED = 3
 """Beats that name all trees, without news of the root, after which a branch has lost it."""
 VIA_HOME = 1
@@ -67,7 +71,15 @@ class Trees:
         self._beats = Beats(context, params, table.skewed, recent)
         self._look: dict[Topic, None] = {}
         """Topics to be looked at in the next cycle."""
+        self._waiting: dict[Topic, None] = {}
+        """Topics to be looked at when this node begins to join trees."""
         self._begun = False
+        self._moves = 0
+        """Number of changes among the nodes known on the skewed ring, at the last cycle."""
+        self._calm = 0
+        """Cycles without such a change."""
+        self._ready_ms = 0
+        """When the rings were not ready last."""
         self._since_ms = 0
         self._rehome = False
         self._stale_ms = BEATS_MISSED * ALL_EVERY * params.beat_ms + params.cycle_ms
@@ -122,7 +134,10 @@ class Trees:
         """Once a cycle: join where it has to be, leave where no one needs this node, beat. It joins
         nothing before the rings are `ready`: requests would end anywhere."""
         now = self._outbox.now()
-        self._begun = self._begun or ready or now - self._since_ms > FORMING_MS
+        self._begun = self._begun or self._may_begin(ready, now)
+        if self._begun and self._waiting:
+            self._look.update(self._waiting)
+            self._waiting = {}
         if self._rehome:
             self._rehome = False
             self._look.update((topic, None) for topic, b in self.branches.items() if b.rooted)
@@ -130,6 +145,16 @@ class Trees:
             self._look.update(dict.fromkeys(self.branches))
         self._check(now)
         self._beats.step(self.branches)
+
+    def _may_begin(self, ready: bool, now: int) -> bool:
+        """Return whether it is time to join trees: when neither a neighbour nor a finger has come,
+        gone or moved for some cycles, since each of them bends paths. It need not wait long."""
+        moves, self._moves = self._moves, self._table.skewed.moves
+        self._calm = self._calm + 1 if moves == self._moves else 0
+        if not ready:
+            self._ready_ms = now
+        late = now - self._since_ms > FORMING_MS or now - self._ready_ms > CALM_MS
+        return late or (ready and self._calm >= CALM)
 
     def lost(self, node: NodeId) -> None:
         """A neighbour has gone, with what it was in all trees."""
@@ -171,7 +196,7 @@ class Trees:
             if branch.rooted:
                 continue
             if not self._begun:
-                self._look[topic] = None
+                self._waiting[topic] = None
                 continue
             if not branch.stray and self._attached(branch):
                 branch.tries = 0
