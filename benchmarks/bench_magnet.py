@@ -21,6 +21,7 @@ from itertools import accumulate
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
+from statistics import fmean
 from tempfile import TemporaryDirectory
 
 from rich.console import Console
@@ -62,6 +63,8 @@ class Measured:
     """Share of the nodes with the right successor on both rings when the publications begin."""
     attached: float
     """Share of the subscriptions whose node hangs at the root of the tree then."""
+    relays: float
+    """Nodes that an event reaches and that do not subscribe, mean over the events."""
     owed: int
     delivered: int
 
@@ -123,6 +126,7 @@ def measure(row: Row, seed: int) -> Measured:
         memory_bytes=memory,
         rings=rings,
         attached=attached,
+        relays=fmean(records["publications"]["relays"]),
         owed=sum(subscribers[topic] - 1 for topic in records["publications"]["topic"]),
         delivered=sum(records["publications"]["deliveries"]),
     )
@@ -162,9 +166,9 @@ def main() -> None:
     table = Table(title=f"{args.seconds} simulated seconds, then {args.events} publications")
     for column in ("overlay", "nodes", "forming, CPU s", "all, CPU s", "ms/node", "ratio",
                    "ratio of log N", "messages/node", "MiB", "rings", "on trees",
-                   "delivered"):  # fmt: skip
+                   "relays", "delivered"):  # fmt: skip
         table.add_column(column, justify="right")
-    console = Console(width=None if sys.stdout.isatty() else 150)
+    console = Console(width=None if sys.stdout.isatty() else 160)
     for overlay in args.overlays:
         base: tuple[float, int] | None = None
         for nodes in FULL if args.full else args.nodes:
@@ -185,6 +189,7 @@ def main() -> None:
                 f"{found.memory_bytes / 2**20:,.0f}",
                 f"{100 * found.rings:.1f} %",
                 f"{100 * found.attached:.1f} %",
+                f"{found.relays:.1f}",
                 f"{found.delivered:,} of {found.owed:,}",
             )
             if args.messages:
@@ -195,7 +200,8 @@ def main() -> None:
                 )
     table.caption = (
         "ratio: processor time for each node, relative to the first row; ratio of log N: what a "
-        "cost in proportion to log N would be; messages, rings and trees: at the first publication"
+        "cost in proportion to log N would be; messages, rings, trees: at the first publication; "
+        "relays: uninterested nodes that an event reaches"
     )
     console.print(table)
 
