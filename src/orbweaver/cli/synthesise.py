@@ -74,7 +74,10 @@ def synthesise(
     ] = None,
     alpha0: Annotated[
         float | None,
-        typer.Option(help="hierarchical: power law of the first topics.", rich_help_panel=MAGNET),
+        typer.Option(
+            help="hierarchical: exponent of the density of popularity at first.",
+            rich_help_panel=MAGNET,
+        ),
     ] = None,
     rates: Annotated[
         str,

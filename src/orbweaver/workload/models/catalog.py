@@ -86,7 +86,7 @@ LAW_OF = {
 _RANGES: dict[str, tuple[float, float]] = {
     "nodes": (1, NODES_MAX), "topics": (1, TOPICS_MAX), "categories": (1, TOPICS_MAX),
     "categories_per_node": (1, 10_000), "alpha": (0, 20), "init_frac": (0, 1),
-    "homophily": (0, 30), "alpha0": (0, 20),
+    "homophily": (0, 30), "alpha0": (1.05, 20),
 }  # fmt: skip
 
 

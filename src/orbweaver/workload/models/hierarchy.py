@@ -13,12 +13,13 @@ Chosen where the text is open:
 - The distance of two leaves is the height of their lowest common ancestor, 1 or more;
   there are 2^(l-1) leaves at distance l. An attempt at a topic that the node has, or that
   does not exist because T is no power of two, changes nothing and time goes on.
-- Every node has one "home" topic and a Poisson number more, Z * initFrac in all. Home
-  topics are drawn by rank^-alpha0, and ranks are scattered over the leaves. (Read as the
-  exponent of the popularity's density, alpha0 = 2 would give a popularity exponent of 2.2
-  to 2.4, far from the 1.68 of Fig. 7; read as that of the rank, 1.6.)
-- Topics without a subscriber are not given one: at T = N that would be one subscription
-  for each node, and of the straight line of Fig. 7 only the far end would be left.
+- Every node has one "home" topic and a Poisson number more, Z * initFrac in all. They
+  are drawn so that x subscribers are as likely as x^-alpha0, as footnote 3 has it ("the
+  fraction of topics of popularity x is roughly 1/x^alpha"). The topic of rank r then
+  has r^(-1 / (alpha0 - 1)) of them. Ranks are scattered over the leaves.
+- The paper wants no topic to be empty at first. With a home topic for each node and 1.6
+  subscriptions of each (Fig. 7), a law cannot have all three. Topics that nobody drew
+  stay empty, until growth reaches them: at the setting of Fig. 7, all but 0.5 %.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class Hierarchy:
             )
         self._topics = topics
         self._seed = seed
-        self._homes = Distinct(np.maximum(weights(f"zipf:{alpha0:g}", topics), 1e-305))
+        by_rank = 1 / (alpha0 - 1)
+        self._homes = Distinct(np.maximum(weights(f"zipf:{by_rank!r}", topics), 1e-305))
         self._home_counts = _poisson(max(0.0, mean * init_frac - 1))
         distance = np.arange(1, (topics - 1).bit_length() + 1)
         shares = np.exp(-homophily * (distance - 1))
