@@ -96,7 +96,7 @@ def test_a_run_is_one_entry_that_is_found_by_each_of_its_numbers():
     put(cache, held(publisher=7, seq=6))
     found = [cache.get(stream, seq) for seq in range(1, 5)]
     assert len({id(entry) for entry in found}) == 1
-    assert [found[0].numbered(seq).payload for seq in range(1, 5)] == [b"1", b"2", b"3", b"4"]
+    assert [found[0].part(seq, 1)[0].payload for seq in range(1, 5)] == [b"1", b"2", b"3", b"4"]
     assert cache.get(stream, 5) is None
     assert cache.newest("t")[stream].last_seq == 6
 

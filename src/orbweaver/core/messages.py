@@ -69,6 +69,18 @@ def run_of(first: Event, more: Iterable[bytes]) -> Iterator[Event]:
         yield Event(first.topic, first.publisher, first.epoch, seq, payload, first.seal)
 
 
+def part_of(
+    first: Event, more: Sequence[bytes], seq: int, count: int
+) -> tuple[Event, tuple[bytes, ...]]:
+    """Return `count` events of a run, from number `seq` on, as the first one and the payloads of
+    the others."""
+    at = seq - first.seq
+    if at:
+        event = Event(first.topic, first.publisher, first.epoch, seq, more[at - 1], first.seal)
+        return event, tuple(more[at : at + count - 1])
+    return first, tuple(more[: count - 1])
+
+
 StreamId = tuple[NodeId, int, Topic]
 """(publisher, epoch, topic): within one stream, sequence numbers count from 0 without gaps."""
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from orbweaver.core.messages import Event, StreamId, run_of
+from orbweaver.core.messages import Event, StreamId, part_of
 
 
 class Held(msgspec.Struct, gc=False):
@@ -34,9 +33,9 @@ class Held(msgspec.Struct, gc=False):
         size = len(self.event.payload)
         return size + sum(map(len, self.more)) if self.more else size
 
-    def numbered(self, seq: int) -> Event:
-        """Return the event with this number."""
-        return next(islice(run_of(self.event, self.more), seq - self.event.seq, None))
+    def part(self, seq: int, count: int) -> tuple[Event, tuple[bytes, ...]]:
+        """Return `count` events from number `seq` on: the first, and the payloads of the others."""
+        return part_of(self.event, self.more, seq, count)
 
 
 class Shelf(dict[tuple[StreamId, int], Held]):
@@ -104,6 +103,20 @@ class EventCache:
             run = shelf[stream, starts[at - 1]]
             return run if seq <= run.last_seq else None
         return held
+
+    def parts(self, stream: StreamId, seqs: Iterable[int]) -> Iterator[tuple[Held, int, int]]:
+        """Yield what is kept of the events with these numbers, as (event or run, first number, how
+        many): numbers that follow each other in one run are taken together."""
+        held, first, count = None, 0, 0
+        for seq in seqs:
+            if held is not None and seq == first + count and seq <= held.last_seq:
+                count += 1
+                continue
+            if held is not None:
+                yield held, first, count
+            held, first, count = self.get(stream, seq), seq, 1
+        if held is not None:
+            yield held, first, count
 
     def topics(self) -> list[str]:
         return list(self._held)

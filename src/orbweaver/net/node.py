@@ -382,7 +382,7 @@ class NetworkNode:
         host: Host = self._host  # type: ignore[assignment]
         event, more, now = message.event, message.more, host.now()
         try:
-            new = self._log.put(event, message.age_ms, now, source, more)
+            new = self._log.put(event, message.age_ms, now, source, more, pulled)
         except ProtocolError:
             host.counters.bad_messages += 1
             return 0

@@ -130,24 +130,26 @@ def test_saying_the_same_again_and_again_costs_little():
     reader = net.nodes[1]
     push(reader, 0)
     reader._grafting.missing.events = Counted()
-    announce(reader, 1000)
+    announce(reader, 1000, sender=0)
     assert reader._grafting.missing.events.looks >= 1000
     reader._grafting.missing.events.looks = 0
     for _ in range(100):
-        announce(reader, 1000)
-        announce(reader, 500)
+        announce(reader, 1000, sender=0)
+        announce(reader, 500, sender=0)
     assert reader._grafting.missing.events.looks < 1000
-    announce(reader, 1001)
-    assert reader._grafting.missing.events[STREAM, 1001].holders == [2]
+    announce(reader, 1001, sender=0)
+    assert reader._grafting.missing.events[STREAM, 1001].holders == [0]
 
 
 def test_another_who_has_it_is_noted_too():
     net = Net(4, (0, 1), (1, 2), (1, 3))
     reader = net.nodes[1]
+    net.lose(Graft)
     push(reader, 0)
     announce(reader, 300, sender=2)
     announce(reader, 200, sender=3)
     announce(reader, 300, sender=3)
+    net.run(GRAFT_MS)
     assert all(
         reader._grafting.missing.events[STREAM, seq].holders == [2, 3] for seq in range(1, 301)
     )
@@ -158,10 +160,10 @@ def test_who_has_said_too_much_is_heard_again_when_some_of_it_has_come(monkeypat
     monkeypatch.setattr(MissingEvents, "OF_PEER", limit)
     reader = Net(3, (0, 1), (1, 2)).nodes[1]
     push(reader, 0)
-    announce(reader, 2000)
+    announce(reader, 2000, sender=0)
     assert set(reader._grafting.missing._numbers[STREAM]) == set(range(1, limit + 1))
     push(reader, 1)
-    announce(reader, 2000)
+    announce(reader, 2000, sender=0)
     assert set(reader._grafting.missing._numbers[STREAM]) == set(range(2, limit + 2))
 
 

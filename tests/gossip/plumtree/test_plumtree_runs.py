@@ -116,11 +116,13 @@ def test_a_copy_of_a_run_is_pruned_once():
     assert node.outbox.take() == [(2, Prune("t"))]
 
 
-def test_a_run_of_which_some_events_have_come_is_taken_apart():
+def test_of_a_run_that_has_come_in_part_the_new_parts_go_on_as_runs():
     _, node = fed()
-    node.on_run(FEEDER, run(0, 4))
+    node.on_push(FEEDER, Push(Event("t", 5, 0, 4), 1, 0))
+    node.outbox.take()
+    node.on_run(FEEDER, run(0, 8))
     passed_on = [message for _, message in node.outbox.take() if isinstance(message, Push)]
-    assert passed_on == [Push(Event("t", 5, 0, seq), 2, 0) for seq in (1, 2, 3)]
+    assert passed_on == [push(Event("t", 5, 0, seq), 2, 0, (b"", b"")) for seq in (1, 5)]
 
 
 def test_what_is_looked_for_may_come_in_a_run():
@@ -142,6 +144,17 @@ def test_one_event_of_a_run_can_be_grafted():
     node.on_graft(2, Graft((5, 0, "t"), (1, 42, 99, 100), 1000))
     sent = [message.event for _, message in node.outbox.take()]
     assert [(event.seq, event.payload) for event in sent] == [(1, b"1"), (42, b"42"), (99, b"99")]
+
+
+def test_what_is_grafted_of_a_run_goes_in_one_message():
+    _, node = fed()
+    payloads = tuple(b"%d" % seq for seq in range(2, 100))
+    node.on_run(FEEDER, PushRun(Event("t", 5, 0, 1, b"1"), 1, 0, payloads))
+    node.on_run(FEEDER, run(100, 5))
+    node.outbox.take()
+    node.on_graft(2, Graft((5, 0, "t"), (0, *range(40, 103), 104), 1000))
+    sent = [(message.event.seq, message.count) for _, message in node.outbox.take()]
+    assert sent == [(0, 1), (40, 60), (100, 3), (104, 1)]
 
 
 def test_what_is_published_together_leaves_in_one_message():

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from orbweaver.net.events import catchup
+from orbweaver.net.events.seen import has
 from orbweaver.net.keys.identity import Identity
 from orbweaver.net.wire.connection import Connection
 from orbweaver.net.wire.frames import Answer, Ask
@@ -102,6 +104,31 @@ def test_a_question_that_was_ignored_is_asked_again() -> None:
                 await node.subscribe("news", since=60)
                 await until(lambda: node.counters.caught_up == count)
             assert len(questions) > ignored
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("flowing_ms", "edges"), [(10**9, (1, 1)), (-1, (1,))], ids=["flowing", "at rest"]
+)
+def test_what_comes_next_in_a_flowing_stream_is_not_asked_for(
+    monkeypatch: pytest.MonkeyPatch, flowing_ms: int, edges: tuple[int, ...]
+) -> None:
+    """It is on its way, and a neighbour may have got it long before."""
+    monkeypatch.setattr(catchup, "FLOWING_MS", flowing_ms)
+
+    async def scenario() -> None:
+        async with nodes(2, topics=["news"]) as (publisher, node):
+            await publisher.publish("news", "first")
+            await until(lambda: node.counters.delivered == 1 and len(node.host.links()) == 1)
+            asks: list[Ask] = []
+            publisher._catch_up._answers.on_ask = lambda _, ask: asks.append(ask)  # type: ignore[method-assign]
+            (peer,) = node.host.links()
+            node._catch_up.ask(peer)
+            await until(lambda: bool(asks))
+            [wanted] = asks[-1].wanted
+            assert [position.edges for position in wanted.have] == [edges]
+            assert has(edges, 1) == (flowing_ms > 0)
 
     asyncio.run(scenario())
 

@@ -34,6 +34,17 @@ def kept(log, topic="t", now=0, age_ms_max=EVERYTHING, positions=None, limit=EVE
 # -- seen once
 
 
+def test_a_stream_flows_while_events_come_by_themselves():
+    log = EventLog()
+    log.put(event(0, publisher=1), 0, 100)
+    log.put(event(0, publisher=2), 0, 100)
+    log.put(event(1, publisher=1), 0, 300, None, (), True)  # out of a window
+    log.put(event(1, publisher=2), 0, 300)
+    assert log.flowing("t", 200) == {(2, 0, "t")}
+    assert log.flowing("t", 100) == {(1, 0, "t"), (2, 0, "t")}
+    assert not log.flowing("other", 0)
+
+
 def test_an_event_is_new_once():
     log = EventLog()
     assert not log.seen(event(0))

@@ -13,6 +13,8 @@ Where this differs from the paper:
   feeds it. `tree` says why.
 * Events of one (publisher, epoch, topic) are numbered, so any later sign of a stream shows what is
   missing of it. An IHAVE names the newest event of a stream rather than each event.
+* An announced event is waited for as long as a neighbour pushes earlier ones of its stream, so that
+  long queues do not make nodes ask for what is on its way. `awaited` says why.
 * After a burst the newest numbers are announced once more over all links, so that the last event
   is not lost in silence; and to a new neighbour, so that what was published before the overlay
   formed is not lost either.

@@ -8,6 +8,7 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import StreamId
 from orbweaver.core.overlay import Context
 from orbweaver.core.topics import Interest
+from orbweaver.gossip.plumtree.awaited import AwaitedEvents
 from orbweaver.gossip.plumtree.messages import Gone
 from orbweaver.gossip.plumtree.missing import MissingEvents
 from orbweaver.gossip.streams import Stream
@@ -37,15 +38,23 @@ class Grafting:
         self._peers = peers
         self._streams = streams
         self.missing = MissingEvents()
+        self.awaited = AwaitedEvents()
 
-    def note(self, key: StreamId, seq: int, holder: NodeId, patient: bool) -> bool:
-        """Note that `holder` has the events of a stream up to `seq`; if `patient`, missing ones
-        may still come by themselves. Return whether any of them is news."""
+    def note(self, key: StreamId, seq: int, holder: NodeId) -> bool:
+        """Note that `holder` has the events of a stream up to `seq`, and that those missing here
+        will not come by themselves. Return whether any of them is news."""
         stream = self._streams.get(key)
         window = self.PAST if stream is None else self.PULL_MAX
-        patience_ms = self.missing.patience_ms if patient else 0
-        now = self._outbox.now()
-        return self.missing.note(key, stream or Stream(), seq, window, holder, now, patience_ms)
+        return self.missing.note(key, stream or Stream(), seq, window, holder, self._outbox.now())
+
+    def wait_for(self, key: StreamId, seq: int, holder: NodeId, late_ms: int) -> bool:
+        """Note that `holder` has the events of a stream up to `seq`, as was announced `late_ms`
+        ago, and that those missing here may still come by themselves. Return whether to arm the
+        timer."""
+        at = self._outbox.now() - late_ms
+        if self.awaited.note(key, seq, holder, at, self.missing.patience_ms):
+            return True
+        return self.note(key, seq, holder)
 
     def came(self, key: StreamId, seq: int, sender: NodeId) -> bool:
         """Note that an event has come. Return whether the sender was asked for it."""
@@ -58,15 +67,31 @@ class Grafting:
         self.missing.be_patient(self._outbox.now() - missing.since)
         return False
 
+    def reached(self, key: StreamId, last: int, sender: NodeId) -> int:
+        """Note that a neighbour has pushed a stream up to number `last`. Return how many
+        milliseconds after its announcement an event has come by itself; 0 if it was not late."""
+        late_ms = self.awaited.came(key, last, sender, self._outbox.now())
+        if late_ms:
+            self.missing.be_patient(late_ms)
+        return late_ms
+
+    def forget_topic(self, topic: Topic) -> None:
+        self.missing.give_up_topic(topic)
+        self.awaited.forget_topic(topic)
+
     def due_in_ms(self) -> int | None:
         """Return the time until an event has to be pulled, or None if none is missing."""
-        due = self.missing.next_due()
+        dues = (self.missing.next_due(), self.awaited.next_due())
+        due = min((due for due in dues if due is not None), default=None)
         return None if due is None else max(1, due - self._outbox.now())
 
     def overdue(self) -> dict[tuple[NodeId, StreamId], list[int]]:
         """Return what to ask for now, by the node to ask and the stream. An event is asked for
         at one holder after the other."""
         now = self._outbox.now()
+        patience_ms = self.missing.patience_ms
+        for late, peer, newest in self.awaited.overdue(self._streams, now, patience_ms):
+            self.note(late, newest, peer)
         asks: dict[tuple[NodeId, StreamId], list[int]] = {}
         first: dict[Topic, NodeId] = {}
         """The node that is asked first: each that is asked pushes from then on, and one is
@@ -82,7 +107,7 @@ class Grafting:
             if tries > self.TRIES_MAX:
                 self.missing.give_up(stream, seq)
                 continue
-            self.missing.put_off(key, now + self.missing.patience_ms * tries + pause_ms)
+            self.missing.put_off(key, now + patience_ms * tries + pause_ms)
             holder = holders[(tries - 1) % len(holders)]
             if tries == 1 and first.setdefault(stream[2], holder) in holders:
                 holder = first[stream[2]]

@@ -15,6 +15,7 @@ from orbweaver.core.messages import (
     Message,
     Purpose,
     StreamId,
+    part_of,
     run_of,
 )
 
@@ -24,6 +25,11 @@ class Push(Carrier, frozen=True, gc=False, tag="push"):
 
     def singles(self) -> list[Push]:
         return [Push(event, self.hops, self.age_ms) for event in run_of(self.event, self.more)]
+
+    def part(self, first: int, count: int) -> Push:
+        """Return `count` events of a run, from number `first` on."""
+        event, more = part_of(self.event, self.more, first, count)
+        return push(event, self.hops, self.age_ms, more)
 
 
 class PushRun(Push, frozen=True, gc=False, tag="run"):

@@ -20,9 +20,8 @@ class MissingEvent:
 
     __slots__ = ("asked", "due", "floor", "holders", "since")
 
-    def __init__(self, since: int, due: int, holder: NodeId, floor: int) -> None:
-        self.since = since
-        self.due = due
+    def __init__(self, since: int, holder: NodeId, floor: int) -> None:
+        self.since = self.due = since
         self.holders = [holder]
         self.floor = floor
         """Lowest number of the stream that was worth asking for when this one was noted."""
@@ -43,6 +42,8 @@ class MissingEvents:
     def __init__(self) -> None:
         self.events: dict[Numbered, MissingEvent] = {}
         self.patience_ms = self.PATIENCE_MS
+        self._late = False
+        """Whether an event has come late since the patience was last lowered."""
         self._numbers: dict[StreamId, dict[int, None]] = {}
         """The same events, by stream."""
         self._told_by: dict[NodeId, int] = {}
@@ -60,14 +61,12 @@ class MissingEvents:
         window: int,
         holder: NodeId,
         now: int,
-        patience_ms: int,
     ) -> bool:
         """Note that `holder` has the events of a stream up to `seq`. Those of the last `window`
-        that are missing here become due after `patience_ms`. Return whether any of them is
-        news."""
+        that are missing here are due at once. Return whether any of them is news."""
         if self._told_by.get(holder, 0) >= self.OF_PEER:
             return False
-        due, floor = now + patience_ms, seq - window + 1
+        floor = seq - window + 1
         # What this holder has shown before has been noted; there may be thousands of it.
         shown = self._shown.get(key, {}).get(holder, -1)
         for gap in stream.gaps_up_to(seq, min(window, seq - shown)):
@@ -79,8 +78,8 @@ class MissingEvents:
                     break
                 self._told_by[holder] = told + 1
                 self._numbers.setdefault(key, {})[gap] = None
-                self.events[key, gap] = MissingEvent(now, due, holder, floor)
-                heappush(self._dues, (due, (key, gap)))
+                self.events[key, gap] = MissingEvent(now, holder, floor)
+                heappush(self._dues, (now, (key, gap)))
             elif holder not in missing.holders:
                 missing.holders.append(holder)
         if key in self._numbers and seq > shown:
@@ -133,11 +132,14 @@ class MissingEvents:
         return None
 
     def be_patient(self, late_ms: int) -> None:
-        """Note that an event that was looked for has come by itself after `late_ms`. Pulling
+        """Note that an event that was announced has come by itself after `late_ms`. Pulling
         such events would only make work where there is too much of it."""
         if 2 * late_ms > self.patience_ms:
             self.patience_ms = min(2 * late_ms, self.PATIENCE_MS_MAX)
+        self._late = self._late or 4 * late_ms > self.patience_ms
 
     def be_impatient(self) -> None:
-        """Halve the patience, down to the minimum."""
-        self.patience_ms = max(self.PATIENCE_MS, self.patience_ms // 2)
+        """Halve the patience, down to the minimum, unless events still come late."""
+        if not self._late:
+            self.patience_ms = max(self.PATIENCE_MS, self.patience_ms // 2)
+        self._late = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, ClassVar
 
 from orbweaver.core.ids import NodeId, Topic
@@ -62,7 +63,7 @@ class Plumtree:
         self._subscribed_at.pop(topic, None)
         self._cache.drop_topic(topic)
         self._trees.pop(topic, None)
-        self._grafting.missing.give_up_topic(topic)
+        self._grafting.forget_topic(topic)
 
     def publish(self, topic: Topic, payload: bytes) -> Event:
         return self.publish_run(topic, (payload,)).event
@@ -122,34 +123,42 @@ class Plumtree:
             numbers = range(seq, seq + message.count)
             asked = [number for number in numbers if self._grafting.came(key, number, sender)]
             if asked and tree is not None:
-                tree.feeder = sender  # the feeder so far has failed
+                tree.follow(sender)  # the feeder so far has failed
         stream.settle_run(seq, message.count)
+        late_ms = 0
+        if self._grafting.awaited.streams:
+            late_ms = self._grafting.reached(key, seq + message.count - 1, sender)
         if tree is not None and tree.take_new(sender, self._peers):
             self._outbox.send(sender, Graft(key, (), 0))
         self._deliver(message)
         self._spread(message, key, sender)
         if stream.next_seq <= seq and self._cares(topic):
             stream.skip_below(seq - Grafting.PULL_MAX)
-            if self._note(key, seq - 1, sender):
+            if self._note(key, seq - 1, sender, late_ms):
                 self._arm()
 
     def on_run(self, sender: NodeId, message: PushRun) -> None:
         """Take a run as one if it lies behind all that has come of its stream, as it nearly always
-        does, or if all of it has come before. Otherwise take its events one by one."""
+        does, or if all of it has come before. Otherwise take its new parts and the others each as
+        one, so that it goes on in few messages."""
         seq = message.event.seq
         stream = self._streams.get(message.event.stream)
         if stream is None or seq > stream.highest() or stream.seen_all(seq, message.count):
             self.on_push(sender, message)
-        else:
-            for single in message.singles():
-                self.on_push(sender, single)
+            return
+        for _, numbers in groupby(range(seq, seq + message.count), stream.seen):
+            first, *others = numbers
+            self.on_push(sender, message.part(first, 1 + len(others)))
 
     def _on_copy(self, sender: NodeId, message: Push) -> None:
         event = message.event
         tree = self._tree(event.topic)
         if tree is None or sender not in self._peers:
             return
-        held = self._cache.get(event.stream, event.seq)
+        key = event.stream
+        if self._grafting.awaited.streams and sender not in tree.pruned:
+            self._grafting.reached(key, event.seq + message.count - 1, sender)
+        held = self._cache.get(key, event.seq)
         nearer = held is not None and message.hops < held.hops
         if tree.take_copy(sender, nearer, event.publisher == self._me, self._peers):
             self._outbox.send(sender, Prune(event.topic))
@@ -158,6 +167,8 @@ class Plumtree:
         noted = False
         for newest in message.streams:
             stream = self._streams.get(newest.stream)
+            if (tree := self._trees.get(newest.stream[2])) is not None:
+                tree.take_ihave(sender)
             if stream is not None and newest.seq < stream.next_seq:
                 continue  # nearly always: all of it is here
             topic = newest.stream[2]
@@ -174,15 +185,14 @@ class Plumtree:
             if not message.seqs and tree.starve(sender):
                 self._ask_for_pushes(message.stream[2], sender)
         below = 0
-        for seq in dict.fromkeys(message.seqs[: Grafting.GRAFTED_MAX]):
-            held = self._cache.get(message.stream, seq)
-            if held is None:
-                continue  # another node may still keep it
+        numbers = dict.fromkeys(message.seqs[: Grafting.GRAFTED_MAX])
+        for held, first, count in self._cache.parts(message.stream, numbers):
             age_ms = held.age_at(now)
             if age_ms <= message.age_ms_max:
-                self._outbox.send(sender, Push(held.numbered(seq), held.hops + 1, age_ms))
+                event, more = held.part(first, count)
+                self._outbox.send(sender, push(event, held.hops + 1, age_ms, more))
             else:
-                below = max(below, seq + 1)
+                below = max(below, first + count)
         if below:
             self._outbox.send(sender, Gone(message.stream, below))
 
@@ -228,16 +238,17 @@ class Plumtree:
             if peer != lost and interest.mask & bit:
                 self._outbox.send(peer, graft)
 
-    def _note(self, key: StreamId, seq: int, holder: NodeId) -> bool:
-        """Note that `holder` has the events of a stream up to `seq`. Return whether any of them
-        is news; then call `_arm`."""
+    def _note(self, key: StreamId, seq: int, holder: NodeId, late_ms: int = 0) -> bool:
+        """Note that `holder` has the events of a stream up to `seq`, as another neighbour may have
+        announced `late_ms` ago. Return whether any of them is news; then call `_arm`."""
         if key[0] == self._me:
             return False
         # Events come by themselves only if a neighbour pushes. What the feeder has and has not
         # pushed before it said so will not come from it, because links keep the order.
         tree = self._tree(key[2])
-        pushed = tree is None or (tree.is_fed(self._peers) and tree.feeder != holder)
-        return self._grafting.note(key, seq, holder, patient=pushed)
+        if tree is not None and tree.is_skipped(holder, self._peers):
+            return self._grafting.note(key, seq, holder)
+        return self._grafting.wait_for(key, seq, holder, late_ms)
 
     def _arm(self) -> None:
         due_ms = self._grafting.due_in_ms()

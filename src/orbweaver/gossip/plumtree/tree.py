@@ -29,7 +29,7 @@ class Tree:
     """What it takes in decides what to answer; sending the answer is up to the owner.
     `peers` are the neighbours as they are now."""
 
-    __slots__ = ("feeder", "lazy_push_peers", "pruned", "rival")
+    __slots__ = ("feeder", "former", "lazy_push_peers", "pruned", "rival")
 
     def __init__(self) -> None:
         self.lazy_push_peers: dict[NodeId, None] = {}
@@ -40,9 +40,26 @@ class Tree:
         self.feeder: NodeId | None = None
         self.rival: NodeId | None = None
         """The neighbour that brought something new after the feeder last did."""
+        self.former: NodeId | None = None
+        """The feeder before, while its queue may hold events that the feeder did not push."""
 
     def is_fed(self, peers: Container[NodeId]) -> bool:
         return self.feeder in peers and self.feeder not in self.pruned
+
+    def follow(self, peer: NodeId) -> None:
+        """Make `peer` the feeder."""
+        if peer != self.feeder:
+            self.feeder, self.former = peer, self.feeder
+
+    def is_skipped(self, holder: NodeId, peers: Container[NodeId]) -> bool:
+        """Return whether an event that `holder` has shown to exist will not come without a GRAFT:
+        no neighbour feeds this node, or the feeder itself has passed the event over."""
+        return not self.is_fed(peers) or (self.feeder == holder and self.former not in peers)
+
+    def take_ihave(self, sender: NodeId) -> None:
+        """Note that all that the sender has pushed so far is here."""
+        if self.former == sender:
+            self.former = None
 
     def take_new(self, sender: NodeId, peers: Container[NodeId]) -> bool:
         """Take something new. Return whether to send a GRAFT to the sender, because it was
@@ -55,22 +72,24 @@ class Tree:
             return False
         # No neighbour feeds this node, or the rival was first twice and the feeder brought
         # nothing since.
-        self.feeder, self.rival = sender, None
+        self.rival = None
+        self.follow(sender)
         return self.pruned.pop(sender, None) is not None
 
     def take_copy(self, sender: NodeId, nearer: bool, ours: bool, peers: Container[NodeId]) -> bool:
         """Take what is here already: `nearer` if it came a shorter way, `ours` if it began
         here. Return whether to prune the sender."""
         if self.feeder == sender:
-            if not nearer and self.rival in peers and self.rival not in self.pruned:
-                self.feeder = self.rival
+            rival = self.rival
+            if not nearer and rival is not None and rival in peers and rival not in self.pruned:
+                self.follow(rival)
             return False
         if sender in self.pruned:
             # Some were on their way when it was pruned; more mean that it does not know.
             self.pruned[sender] += 1
             return self.pruned[sender] % REMIND == 0
         if nearer:
-            self.feeder = sender
+            self.follow(sender)
             return False
         if ours or self.is_fed(peers):
             self.pruned[sender] = 0
@@ -94,7 +113,7 @@ class Tree:
         the owner has to ask all neighbours to push."""
         if self.feeder != peer:
             return False
-        self.feeder = self.rival = None
+        self.feeder = self.rival = self.former = None
         self.pruned.clear()
         return True
 
@@ -103,4 +122,5 @@ class Tree:
         Return whether the peer fed this node, as `starve` does."""
         self.lazy_push_peers.pop(peer, None)
         self.pruned.pop(peer, None)
+        self.take_ihave(peer)
         return self.starve(peer)

@@ -54,6 +54,9 @@ EDGES_MAX = 33
 """Most edges that a question holds of one stream; older gaps are given up. The number is odd, so
 that numbers before the first edge count as seen. Without a limit, a publisher with many gaps
 could make questions too large to be read."""
+FLOWING_MS = 2000
+"""Milliseconds after an event in which the later events of its stream are taken to be on their
+way, and are not asked for. A neighbour may have got them long before, where queues are long."""
 MUCH_EVENTS, MUCH_BYTES = 50, ANSWER_BYTES // 2
 """Number of events, or bytes of events, in one answer from which on there are probably more."""
 AGAIN_MAX = 4
@@ -195,10 +198,15 @@ class CatchUp:
         """Return what was seen of each stream, by ranges."""
         found: list[list[Position]] = [[] for _ in ranges]
         whole = list(ranges) == [WHOLE]
-        for (publisher, epoch, _), edges in self._log.positions(topic).items():
+        flowing = self._log.flowing(topic, self._host.now() - FLOWING_MS)
+        for stream, edges in self._log.positions(topic).items():
+            publisher, epoch, _ = stream
             at = 0 if whole else which(ranges, place_of(salt, publisher, epoch))
             if at is not None:
-                found[at].append(Position(publisher, epoch, edges[-EDGES_MAX:]))
+                edges = edges[-EDGES_MAX:]
+                if stream in flowing:
+                    edges = (*edges, edges[-1])  # as if all later numbers had been seen
+                found[at].append(Position(publisher, epoch, edges))
         return found
 
     def on_elsewhere(self, connection: Connection, message: Elsewhere) -> None:

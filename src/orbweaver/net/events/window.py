@@ -20,7 +20,7 @@ Times are milliseconds that the caller passes in and that never go back.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId, Topic
@@ -75,12 +75,14 @@ window, bytes counted, the holder). The events have numbers from `number` on."""
 class KnownStream(Seen):
     """The numbers seen of one stream, and when its last event came."""
 
-    __slots__ = ("last_ms", "number", "sealed_ms", "window")
+    __slots__ = ("last_ms", "number", "pushed_ms", "sealed_ms", "window")
 
     def __init__(self, window: Window) -> None:
         super().__init__()
         self.window = window
         self.last_ms = 0
+        self.pushed_ms = 0
+        """When the last event came by itself, not out of a neighbour's window."""
         self.number = 0
         """Number of the stream's last entry."""
         self.sealed_ms = 0
@@ -149,11 +151,13 @@ class EventLog:
         now: int,
         source: NodeId | None = None,
         more: tuple[bytes, ...] = (),
+        pulled: bool = False,
     ) -> bool:
         """Keep the event, unless it is too old, and return whether it is new: False if it was seen
         before.
 
-        `source` is the neighbour that brought the event, if one did. With `more`, the payloads of
+        `source` is the neighbour that brought the event, if one did, and `pulled` says that it came
+        out of the neighbour's window. With `more`, the payloads of
         events that follow it, return False without a change unless the run lies behind all that
         was seen of its stream: then try its events one by one. Raise a `ProtocolError` if the
         event has numbers that no publisher can have reached.
@@ -173,6 +177,8 @@ class EventLog:
         number = self._number + 1
         self._number = known.number = self._number + count
         known.last_ms = now
+        if not pulled:
+            known.pushed_ms = now
         if isinstance(event.seal, BatchSeal) and event.seal.time_ms > known.sealed_ms:
             known.sealed_ms = event.seal.time_ms
         self._streams.move_to_end(key)
@@ -217,6 +223,12 @@ class EventLog:
         if window is None:
             return {}
         return {key: tuple(known.edges) for key, known in window.streams.items()}
+
+    def flowing(self, topic: Topic, since_ms: int) -> Collection[StreamId]:
+        """Return the streams of a topic of which an event has come by itself since then."""
+        window = self._windows.get(topic)
+        streams = window.streams.items() if window is not None else ()
+        return {key for key, known in streams if known.pushed_ms >= since_ms}
 
     def kept(
         self, topic: Topic, age_ms_min: int, age_ms_max: int, now: int
