@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Collection
 from random import Random
 from typing import Literal
@@ -57,12 +56,10 @@ class CoverageAim(Aim):
     def audit(self, neighbors: Collection[Neighbor]) -> CoverageAudit:
         return CoverageAudit(self.k, self._interest.topics.mask, neighbors)
 
-    def next_node(self, neighbors: Collection[Neighbor], exclude: set[NodeId]) -> NodeId | None:
-        # The topics that lack *neighbours*: lines 5 and 14 of Fig. 5 say candidates, a slip.
-        return self._choose(self.audit(neighbors).uncovered, exclude)
-
-    @abstractmethod
-    def _choose(self, uncovered: int, exclude: set[NodeId]) -> NodeId | None: ...
+    def uncovered(self, neighbors: Collection[Neighbor]) -> int:
+        """Return the mask of the topics that lack *neighbours*. Lines 5 and 14 of Fig. 5 say
+        candidates, a slip."""
+        return self.audit(neighbors).uncovered
 
 
 class GreedyCoverage(CoverageAim):
@@ -77,12 +74,12 @@ class GreedyCoverage(CoverageAim):
         super().__init__(k, interest, view, rng)
         self._ties = rng if ties == "random" else None
 
-    def _choose(self, uncovered: int, exclude: set[NodeId]) -> NodeId | None:
+    def next_node(self, neighbors: Collection[Neighbor], exclude: set[NodeId]) -> NodeId | None:
         """Choose by NEXTGREEDYCOVERAGENODE (Fig. 5, lines 1-9; line 8 breaks ties)."""
-        return self._view.best_match(uncovered, exclude, self._ties)
+        return self._view.best_match(self.uncovered(neighbors), exclude, self._ties)
 
 
 class RandomCoverage(CoverageAim):
-    def _choose(self, uncovered: int, exclude: set[NodeId]) -> NodeId | None:
+    def next_node(self, neighbors: Collection[Neighbor], exclude: set[NodeId]) -> NodeId | None:
         """Choose by NEXTRANDOMCOVERAGENODE (Fig. 5, lines 10-19)."""
-        return self._view.any_match(uncovered, exclude, self._rng)
+        return self._view.any_match(self.uncovered(neighbors), exclude, self._rng)
