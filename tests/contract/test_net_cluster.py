@@ -58,7 +58,7 @@ def test_a_sleep_takes_as_long_as_it_says_by_the_clock_of_the_loop(loop: PacedLo
     assert loop.run_until_complete(sleep()) == pytest.approx(20, abs=0.001)
 
 
-def test_who_talks_for_ever_does_not_stop_the_clock(loop: PacedLoop) -> None:
+def test_nodes_that_talk_for_ever_do_not_stop_the_clock(loop: PacedLoop) -> None:
     async def chatter() -> None:
         while True:
             await asyncio.sleep(0)
@@ -89,7 +89,7 @@ def test_what_is_lost_is_not_delivered(cluster: NetCluster) -> None:
     assert {node for node, _ in cluster.deliveries} == {1, 2}
 
 
-def test_a_crash_is_silent_and_who_comes_back_is_the_same(cluster: NetCluster) -> None:
+def test_a_crash_is_silent_and_the_node_that_comes_back_is_the_same(cluster: NetCluster) -> None:
     heard: list[str] = []
     host = cluster._lives[1].node.host
     inside = host.gate.inside
@@ -117,7 +117,7 @@ def test_a_node_that_leaves_says_so(cluster: NetCluster) -> None:
     assert NodeId(0) not in cluster.links(1)
 
 
-def test_nobody_else_can_listen_where_a_node_has_been(cluster: NetCluster) -> None:
+def test_no_other_program_can_listen_where_a_node_has_been(cluster: NetCluster) -> None:
     port = int(cluster._lives[0].node.address.rsplit(":", 1)[1])
     cluster.crash(0)
     with socket.socket() as other:

@@ -21,7 +21,7 @@ def test_strangers_stop_at_the_limit_but_topics_of_our_own_have_room():
     assert (table.number("c"), table.number("d")) == (2, 3)
 
 
-def test_a_topic_that_nobody_wants_has_no_bit():
+def test_a_topic_that_no_node_wants_has_no_bit():
     table = TopicTable(["a", "b"])
     assert (table.mask("b"), table.mask("c"), len(table)) == (2, 0, 2)
 

@@ -92,7 +92,7 @@ def test_a_thousand_nodes(rule: Rule) -> None:
 
 @needs_traces
 def test_followers_in_a_social_graph() -> None:
-    """Users who subscribe to those that they follow, sampled breadth-first (OMen 6.1)."""
+    """Users that subscribe to the users that they follow, sampled breadth-first (OMen 6.1)."""
     file = FOLDER / "social/twitter_followers_bofa_careers.csv.gz"
     graph = load_subscriptions(file, Reading("trg,src"))
     sample = breadth_first(graph, 1000, Random(1))

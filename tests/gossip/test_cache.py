@@ -1,4 +1,4 @@
-"""What a node keeps for those who ask."""
+"""What a node keeps for peers that ask."""
 
 import pytest
 

@@ -203,7 +203,7 @@ def test_a_ring_of_contacts_becomes_a_random_graph():
     assert reached == set(views)
 
 
-@pytest.mark.parametrize("view_size", [8, 100], ids=["small views", "views of everybody"])
+@pytest.mark.parametrize("view_size", [8, 100], ids=["small views", "views of all nodes"])
 def test_dead_nodes_vanish_from_all_views(view_size):
     network = Network(size=40, view_size=view_size, shuffle_size=4)
     network.pump.run(until_ms=100 * 40)

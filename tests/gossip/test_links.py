@@ -83,7 +83,7 @@ def test_a_neighbour_is_suspected_when_it_has_been_silent_too_long() -> None:
     outbox.clock.now += 1
     assert links.silent() == [3]
     links.set(NodeId(3), TABLE.interest("ab"))
-    assert links.silent() == [3], "the caller says who was heard"
+    assert links.silent() == [3], "the caller says which peer was heard"
     links.remove(NodeId(3))
     assert links.silent() == []
 

@@ -129,7 +129,7 @@ def test_a_tree_that_moves_leaves_its_old_parent() -> None:
     outbox.take()
     hop.node = 6
     relays.step()
-    assert outbox.take() == [], "nobody has said that there is another way"
+    assert outbox.take() == [], "no neighbour has said that there is another way"
     relays.reroute()
     relays.step()
     assert outbox.take() == [(6, Relay(("a",))), (5, Unrelay(("a",)))]

@@ -15,7 +15,7 @@ populations = st.dictionaries(st.integers(0, 30), topic_sets, max_size=12)
 
 
 def full_partial_view(interests):
-    """A partial view that has drawn everybody but node 99."""
+    """A partial view that has drawn all nodes but node 99."""
     table = TopicTable(NAMES)
     directory = FakeDirectory(table, {n: sorted(names) for n, names in interests.items()})
     view = PartialView(table, directory, 1.0)
@@ -42,7 +42,7 @@ def test_best_match_is_any_naive_argmax_and_in_time_each(interests, wanted, excl
 
 @settings(deadline=None, max_examples=50)
 @given(populations, topic_sets, st.sets(st.integers(0, 30)))
-def test_any_match_is_in_time_everybody_who_shares_a_topic(interests, wanted, exclude):
+def test_any_match_is_in_time_each_node_that_shares_a_topic(interests, wanted, exclude):
     table, directory, view = full_partial_view(interests)
     expected = {n for n, t in interests.items() if t & wanted and n not in exclude} or {None}
     mask = table.interest(wanted).mask
@@ -52,12 +52,12 @@ def test_any_match_is_in_time_everybody_who_shares_a_topic(interests, wanted, ex
 
 @settings(deadline=None, max_examples=50)
 @given(populations, st.sets(st.integers(0, 30)))
-def test_any_peer_is_in_time_everybody(interests, exclude):
+def test_any_peer_is_in_time_each_node(interests, exclude):
     _, directory, view = full_partial_view(interests)
-    everybody = {n for n in interests if n not in exclude}
-    interested = {n for n in everybody if interests[n]}
-    assert answers(lambda rng: directory.any_peer(exclude, rng)) == (everybody or {None})
-    # The directory tells nobody's interest from a node that is down: both have mask 0.
+    all_nodes = {n for n in interests if n not in exclude}
+    interested = {n for n in all_nodes if interests[n]}
+    assert answers(lambda rng: directory.any_peer(exclude, rng)) == (all_nodes or {None})
+    # The directory does not tell an empty interest from a node that is down: both have mask 0.
     assert answers(lambda rng: view.any_peer(exclude, rng)) == (interested or {None})
 
 
@@ -90,7 +90,7 @@ def test_a_partial_view_has_its_share_and_never_the_node_itself(fraction, size):
     assert size - 1 <= len(members) == len(set(members)) <= size
 
 
-def test_a_partial_view_sees_new_interests_and_loses_who_is_down():
+def test_a_partial_view_sees_new_interests_and_loses_nodes_that_are_down():
     table, directory, view = full_partial_view({1: "a", 2: "a"})
     directory.interests[1] = table.interest("b")
     del directory.interests[2]

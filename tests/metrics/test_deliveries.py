@@ -1,4 +1,4 @@
-"""Who was owed what, and who got it."""
+"""Which events each node was owed, and which it got."""
 
 import math
 from typing import Any
@@ -81,7 +81,7 @@ def test_what_comes_late_is_a_hit_but_not_a_prompt_one() -> None:
 
 
 def test_rows_tell_strangers_from_subscribers() -> None:
-    """A delivery to one who was owed nothing does not make up for one who was."""
+    """A delivery to a node that was owed nothing does not make up for a missing one."""
     story = Story()
     story.arrive(1001, story.publish(1000), 1, 2, 9)
     assert story.measure().hit_ratio == pytest.approx(2 / 3)
@@ -90,7 +90,7 @@ def test_rows_tell_strangers_from_subscribers() -> None:
 @pytest.mark.parametrize(
     ("since", "grace_ms", "owed"), [(1000, 0, 4), (1001, 0, 3), (1000, 1, 3), (950, 50, 4)]
 )
-def test_grace_for_those_who_have_just_come(since: int, grace_ms: int, owed: int) -> None:
+def test_grace_for_nodes_that_have_just_come(since: int, grace_ms: int, owed: int) -> None:
     story = Story()
     story.recorder.interest(since, NodeId(7), "a", "subscribe")
     story.publish(1000)

@@ -124,7 +124,7 @@ def test_nodes_without_load_count_as_nodes() -> None:
     assert load_share_top1(recorded([0] * 200, [(5, 0, 0), (3, 0, 0), (2, 0, 0)])) == 0.8
 
 
-def test_without_traffic_nobody_has_a_share() -> None:
+def test_without_traffic_no_node_has_a_share() -> None:
     assert math.isnan(load_share_top1(recorded([], [])))
     assert math.isnan(load_share_top1(recorded([1, 1], [(0, 0, 0), (0, 0, 0)])))
 

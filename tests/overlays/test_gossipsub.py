@@ -54,7 +54,7 @@ def test_a_mesh_that_is_too_small_is_filled_up_to_d() -> None:
     assert len(one.peers["t"]) == 6
 
 
-def test_nobody_is_grafted_during_the_backoff() -> None:
+def test_no_peer_is_grafted_during_its_backoff() -> None:
     one = mesh()
     one.join("t", [], 0)
     one.on_prune("t", NodeId(1), 0, 60_000)

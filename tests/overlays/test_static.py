@@ -145,7 +145,7 @@ def test_nodes_met_later_are_no_contacts() -> None:
     assert outbox.take() == []
 
 
-def test_who_asks_is_answered_once() -> None:
+def test_a_peer_that_asks_is_answered_once() -> None:
     node, outbox = started()
     node.receive(PEER, ASKED)
     assert outbox.take() == [(PEER, Link(TABLE.interest("a"), ask=False))]

@@ -23,7 +23,7 @@ OVERLAYS = pytest.mark.parametrize("overlay", ["spidercast", "ring-per-topic"])
 
 
 class Run:
-    """A finished run that also kept who sent to whom, and when."""
+    """A finished run that also kept the sender, receiver and time of each message."""
 
     def __init__(self, overlay: str = "spidercast", seed: int = 1, **parts: Any) -> None:
         base = {"overlay": overlay, "params": PARAMS.get(overlay, {}), "workload": WORKLOAD}
@@ -92,7 +92,7 @@ def test_the_others_go_on_without_it(overlay: str, kind: str, churn) -> None:
     run = Run(overlay, churn=churn(f"5000,3,{kind}"), run={"warmup_ms": 15_000})
     end = snapshot(run.records, run.outcome.end_ms)
     assert 3 not in end.interests
-    assert run.sim.world.oracle.interest_of(3) is None, "nobody is pointed to it any more"
+    assert run.sim.world.oracle.interest_of(3) is None, "no node is pointed to it any more"
     assert deliveries(run.records).hit_ratio == 1
     assert not run.rows("deliveries", node=3)
 

@@ -74,7 +74,7 @@ def test_the_successor_is_the_naive_one(loaded, steps, known, topic, start) -> N
 
 @settings(deadline=None, max_examples=100)
 @given(**HISTORIES, fraction=st.floats(0, 1), seed=st.integers(0, 2**16))
-def test_a_sample_is_of_those_who_are_up(loaded, steps, known, fraction, seed) -> None:
+def test_a_sample_is_of_nodes_that_are_up(loaded, steps, known, fraction, seed) -> None:
     oracle, _, up = build(loaded, steps, known)
     found = oracle.sample(fraction, Random(seed))
     assert len(found) == len(set(found)) == round(fraction * len(up))

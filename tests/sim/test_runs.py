@@ -43,7 +43,7 @@ def test_without_faults_everyone_gets_everything(overlay: str) -> None:
     assert found.publications == 24
     assert found.expected > 300
     assert found.hit_ratio == 1
-    assert found.deliveries == found.expected, "and nobody gets it twice"
+    assert found.deliveries == found.expected, "and no node gets it twice"
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -63,7 +63,7 @@ def test_what_comes_twice_or_late_is_delivered_once(faults: dict[str, float]) ->
 
 # Links outlive a partition of 2 s; in one of 20 s each half takes the other for dead. The
 # rings close again after that. SpiderCast's nodes are covered within their half, so they do
-# not look for others unless gossip tells them that whom they lost has been there all the time.
+# not look for others unless gossip tells them that a lost node has been up all the time.
 @pytest.mark.parametrize(
     ("overlay", "membership", "length_ms"),
     [
@@ -123,7 +123,7 @@ def test_publishers_need_not_subscribe(overlay: str) -> None:
 
 @CONNECTED
 def test_outsiders_alone_reach_a_small_topic(overlay: str, tmp_path: Path) -> None:
-    """Few subscribers and many who only publish: an outsider that meets another outsider
+    """Few subscribers and many nodes that only publish: an outsider that meets another outsider
     first must reach the subscribers all the same."""
     rows = [f"a{i},quiet" for i in range(3)] + [f"b{i},loud" for i in range(6)]
     table = tmp_path / "few.csv"

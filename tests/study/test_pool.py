@@ -35,7 +35,7 @@ def test_a_pool_changes_nothing_but_the_time() -> None:
     assert len(done) == len(jobs)
 
 
-def test_an_interrupted_pool_leaves_nobody_at_work() -> None:
+def test_an_interrupted_pool_leaves_no_process_at_work() -> None:
     def interrupt(_: Result) -> None:
         raise KeyboardInterrupt
 

@@ -59,7 +59,7 @@ def test_a_run_that_is_in_two_series_is_found_in_both(kept: Results) -> None:
     assert told_codes(codes_of(found)) == "old"
 
 
-def test_what_was_kept_first_stays_and_the_page_says_who_made_what(kept: Results) -> None:
+def test_what_was_kept_first_stays_and_the_page_says_which_code_made_it(kept: Results) -> None:
     kept.add(Stored("new", run_scenario(SMALL, seed).result) for seed in (0, 1, 2))
     found = kept.of([(SMALL, seed) for seed in (0, 1, 2)])
     assert [one.code for one in found] == ["old", "new", "new"]

@@ -18,7 +18,7 @@ from orbweaver.workload.dialect import find_separator, judge_header
         ("directed-edges", ["node_1,node_2"], True),
         ("directed-edges", ["FromNodeId\tToNodeId", "1\t2"], True),
         ("directed-edges", ['"source","target"', "a,b"], True),
-        # Words nobody knows, above numbers.
+        # Unknown words above numbers.
         ("directed-edges", ["u v", "1 2", "3 4"], True),
         ("directed-edges", ["u v", "1 2", "three 4"], True),
         ("directed-edges", ["u v", "one 2", "three four"], False),

@@ -90,7 +90,8 @@ def test_content_of_files_counts_and_their_path_does_not(
 
 
 def test_parquet_counts_by_its_rows(tmp_path: Path) -> None:
-    """Not by who wrote it, nor in how many parts: that is another on each machine."""
+    """Not by the program that wrote it, nor by the number of its parts, which differ on each
+    machine."""
     rows = [{"node": f"n{i}", "topic": f"t{i % 3}", "at": i} for i in range(10)]
 
     def written(folder: str, rows: list[dict[str, Any]], parts: int, **how: Any) -> str:

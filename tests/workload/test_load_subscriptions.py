@@ -1,4 +1,4 @@
-"""Somebody's own table of subscriptions: read, or refused with file and line."""
+"""A table of subscriptions of the user's own is read, or refused with file and line."""
 
 import gzip
 from pathlib import Path

@@ -43,7 +43,7 @@ def test_a_similar_node_shares_most_topics(exclude, expected):
 @pytest.mark.parametrize(
     ("exclude", "expected"), [(set(), {1, 2, 3, 4, 5}), ({1, 2, 3, 4, 5}, {None})]
 )
-def test_a_random_node_is_anybody(exclude, expected):
+def test_a_random_node_is_any_node(exclude, expected):
     assert choices(CountAim(1, VIEW, Random(1)), exclude) == expected
 
 
@@ -57,7 +57,7 @@ def test_random_links_reach_their_number_within_the_bound(seed):
     net = OverlayNet(RandomLinks, {n: "abcdef"[n % 6] for n in range(20)}, seed, random=4, margin=2)
     found = degrees(net.start().run(20_000))
     assert min(found.values()) >= 4
-    # Nobody asks for similar links here, so only one of the two margins can be used.
+    # No node asks for similar links here, so only one of the two margins can be used.
     assert max(found.values()) <= 4 + 2
 
 

@@ -70,10 +70,10 @@ VIEW = {1: "a", 2: "ab", 3: "abc", 4: "def", 5: "abcdef", 6: "b"}
         (1, ["abc"], set(), {None}, {None}),
         (2, ["abc"], {3, 5}, {2}, {1, 2, 6}),
         (2, ["abc", "b"], {3, 5}, {1, 2}, {1, 2}),
-        (1, ["ab"], {3, 5}, {None}, {None}),  # nobody left has c
+        (1, ["ab"], {3, 5}, {None}, {None}),  # no node that is left has c
     ],
 )
-def test_greedy_takes_the_most_and_random_takes_anybody_who_helps(
+def test_greedy_takes_the_best_node_and_random_takes_any_that_helps(
     k, neighbors, exclude, greedy, random
 ):
     for kind, expected in [(GreedyCoverage, greedy), (RandomCoverage, random)]:

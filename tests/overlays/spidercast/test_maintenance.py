@@ -58,7 +58,7 @@ def test_one_round_connects_disconnects_or_waits(neighbors, k, sent, target, run
     assert task.state() == TaskState(len(neighbors), target)
 
 
-def test_with_nobody_to_ask_it_tries_again_later():
+def test_with_no_node_to_ask_it_tries_again_later():
     task = Task()
     assert task.round() == []
     assert task.runs_in() == TIMEOUT
@@ -72,8 +72,8 @@ def test_redirects_are_followed_first_and_once():
     assert [task.round() for _ in range(3)] == [[(p, Connect)] for p in (5, 4, 9)]
 
 
-@pytest.mark.parametrize("peer", [None, ME, 1], ids=["nobody", "myself", "a neighbour"])
-def test_a_redirect_to_nobody_new_is_ignored(peer):
+@pytest.mark.parametrize("peer", [None, ME, 1], ids=["no node", "this node", "a neighbour"])
+def test_a_redirect_to_no_new_node_is_ignored(peer):
     task = Task({1: (3, 3, "a")})
     task.aim.view = [9]
     task.on_redirect(8, Redirect(NUMBER, peer, None))

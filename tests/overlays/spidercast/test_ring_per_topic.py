@@ -126,7 +126,7 @@ def test_an_event_goes_round_its_ring_only():
 
 
 def alone(topics="a", me=5):
-    """A node that knows of nobody, and its table."""
+    """A node that knows no other node, and its table."""
     net = ring_net({me: topics}).start()
     return net.nodes[me], net.outboxes[me], net.table
 
@@ -178,7 +178,7 @@ def test_whoever_is_no_longer_the_successor_is_told_and_unlinked():
     assert net.outboxes[5].links == {2}
 
 
-def test_nobody_follows_himself():
+def test_no_node_follows_itself():
     node, outbox, _ = alone(me=5)
     node.receive(8, Closer("a", 5))
     node.wake(RingPerTopic.TIMER)
@@ -204,7 +204,7 @@ def test_a_change_of_interest_is_told_to_the_neighbours():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_rings_close_up_when_everybody_knows_only_some(seed):
+def test_rings_close_up_when_each_node_knows_only_some(seed):
     interests = dict.fromkeys(range(20), "a")
     net = ring_net(interests, seed=seed, membership="partial", view_share=0.5)
     assert net.start().run(30_000).links() == rings(interests)

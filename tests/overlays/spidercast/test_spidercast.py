@@ -31,7 +31,7 @@ def pair(**params):
     return net
 
 
-def test_nodes_link_with_whom_they_share_topics():
+def test_nodes_link_with_nodes_that_share_their_topics():
     net = spidercast({0: "a", 1: "ab", 2: "b", 3: "c"}, kg=1).start().run(5000)
     assert net.links() == {(0, 1), (1, 2)}
 
@@ -57,13 +57,13 @@ def test_every_topic_is_covered_as_often_as_there_are_nodes_for_it(kg, kr, seed)
             for topic in interests[me]:
                 others = sum(topic in topics for n, topics in interests.items() if n != me)
                 covering = sum(topic in n.interest for n in task.neighbors.values())
-                # By Fig. 2 a task that others have filled up to L^max asks nobody itself.
+                # By Fig. 2 a task that others have filled up to L^max asks no node itself.
                 full = len(task.neighbors) >= task.aim.limit()
                 assert covering >= min(k, others) or full, (me, topic)
         assert len(node.links()) <= SpiderCast.degree_bound(node.params, node.interest.topics)
 
 
-def test_an_event_reaches_the_subscribers_and_nobody_else():
+def test_an_event_reaches_the_subscribers_and_no_other_node():
     net = spidercast({0: "a", 1: "ab", 2: "b", 3: "ab", 4: "a"}, kg=1).start().run(5000)
     net.nodes[0].publish("a", b"hello")
     net.run(5000)
