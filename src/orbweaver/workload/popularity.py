@@ -24,7 +24,7 @@ GROUPED = {
 CORRELATED = {
     "multi-modal:GROUPS:TAKEN:A": "topics in GROUPS equal groups, each node takes its own from "
     "TAKEN of the groups by zipf:A; without numbers 10:1:1 (Magnet 4.2)",
-    "spatial": "each node is a topic, and takes those of the nodes nearby on a square, as many as "
+    "spatial": "each node is a topic, and takes the topics of nearby nodes on a square, as many as "
     "subscriptions for each node on average (Magnet 4.3)",
     "hierarchical:INITFRAC:LAMBDA:ALPHA0": "preferential attachment in a tree of topics, with "
     "subscriptions for each node on average; without numbers 0.1:2:2 (Magnet 4.4)",

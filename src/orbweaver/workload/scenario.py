@@ -85,7 +85,7 @@ class PartitionSpec(Spec, frozen=True):
     start_ms: Milliseconds
     end_ms: Milliseconds
     share: Share = 0.5
-    """Share of the nodes, drawn at random, that is cut off from the others."""
+    """Share of the nodes, drawn at random, that is cut off from the rest."""
 
 
 class FaultSpec(Spec, frozen=True):
@@ -150,8 +150,8 @@ class ChurnSpec(Spec, frozen=True):
 
 class LinksSpec(Spec, frozen=True):
     file: str = ""
-    """A table a,b of links: a node's contacts when it joins are those of its neighbours there that
-    are up, instead of random nodes. The overlay static keeps exactly these links."""
+    """A table a,b of links. The contacts of a joining node are its neighbours in the table that are
+    up, instead of random nodes. The overlay static keeps exactly these links."""
     design: Literal["", "gm", "lowoda", "minmaxoda"] = ""
     """In place of a table: plan the links of the nodes that are up from the start, by this
     algorithm (docs/design.md). Nodes that join later are told of random nodes."""
@@ -173,9 +173,9 @@ class PublishSpec(Spec, frozen=True):
     """Time from one publication to the next."""
     payload_bytes: Annotated[int, Meta(ge=0, le=1 << 20)] = 100
     by: Literal["subscriber", "anyone", "publisher"] = "subscriber"
-    """Which nodes may publish. "publisher" is one subscriber for each topic, drawn once and known
-    to the overlay, from those that churn spares if there are any; with the others the publisher is
-    drawn anew for each event."""
+    """Which nodes may publish. With "publisher", one subscriber of each topic is drawn once and
+    known to the overlay; if possible it is one that churn spares. With the other two, the publisher
+    is drawn anew for each event."""
     events: Annotated[int, Meta(ge=0, le=100_000_000)] = 0
     """Number of events on topics drawn by their rates, in place of rounds over all topics."""
     rates: str = "uniform"

@@ -57,7 +57,7 @@ class GossipSubParams(LinkParams, frozen=True):
     ] = 60_000
     unsubscribe_backoff_ms: Annotated[
         int,
-        Meta(ge=0, description="the same after an end of a subscription", title="v1.1: 10 s"),
+        Meta(ge=0, description="the same where a subscription has ended", title="v1.1: 10 s"),
     ] = 10_000
     flood_publish: Annotated[
         bool,

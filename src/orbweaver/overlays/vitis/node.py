@@ -57,14 +57,14 @@ class VitisParams(RelayParams, frozen=True):
         int,
         Meta(
             ge=1,
-            description="d: how many hops a gateway may be from those it serves",
+            description="d: how many hops a gateway may be from the nodes it serves",
             title="Vitis IV-A: 5",
         ),
     ] = 5
     rates: Annotated[
         str,
         Meta(
-            description="rates of publication that friends are weighed by: uniform, estimated "
+            description="publication rates by which friends are weighed: uniform, estimated "
             "from the events seen, or zipf:A by the number of the topic",
             title="Vitis IV-A: uniform",
         ),
@@ -72,8 +72,8 @@ class VitisParams(RelayParams, frozen=True):
     one_way: Annotated[
         bool,
         Meta(
-            description="in a cluster, events go only to neighbours in one's own table, not to "
-            "those that have chosen us",
+            description="in a cluster, events go only to neighbours in the node's own table, not "
+            "to neighbours that have chosen the node",
             title="the paper does not say",
         ),
     ] = False

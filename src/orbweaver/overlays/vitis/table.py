@@ -56,8 +56,8 @@ class TableParams(Params, frozen=True):
     repair: Annotated[
         bool,
         Meta(
-            description="tell of events again, and ask for them again, where nothing came back; "
-            "without it each peer is told once and asked once",
+            description="repeat notices and requests that nothing came back for; without it each "
+            "peer is told once and asked once",
             title="ours; Vitis III-C: once",
         ),
     ] = True
