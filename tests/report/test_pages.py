@@ -14,7 +14,7 @@ import pytest
 from orbweaver.report.charts import curves
 from orbweaver.report.costs import Panel, panels
 from orbweaver.report.look import runtime, svg
-from orbweaver.report.page import STYLE, Page
+from orbweaver.report.page import STYLE, WORD_MAX, Page
 from tests.report.browser import CHROMIUM, measured
 from tests.report.pages import PAGES
 
@@ -33,6 +33,17 @@ TOUCH = 1.0
 them."""
 SEEN = """({
   error: document.body.dataset.error || "",
+  broken: [...document.querySelectorAll("td")].flatMap(td => {
+    const text = td.firstChild, found = [];
+    for (const word of text ? text.data.matchAll(/[A-Za-z]{2,18}/g) : []) {
+      if (td.classList.contains("long")) continue;
+      const range = document.createRange();
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      if (range.getClientRects().length > 1) found.push(word[0]);
+    }
+    return found;
+  }),
   wide: [...document.querySelectorAll(".scroll, figure")].map(e => [e.clientWidth, e.scrollWidth]),
   pictures: [...document.querySelectorAll("figure svg.marks")].map(svg => ({
     labels: [...svg.querySelectorAll("text")].filter(
@@ -43,6 +54,7 @@ SEEN = """({
     axes: [...svg.querySelectorAll(".role-axis-label")].map(axis =>
       [...axis.querySelectorAll("text")].filter(
         e => e.textContent && e.getAttribute("opacity") !== "0").length),
+    discs: svg.closest("figure").lastChild.textContent.includes("the area"),
     marks: svg.querySelectorAll(".mark-symbol path, .mark-line path, .mark-area path").length,
   })),
 })"""
@@ -82,6 +94,7 @@ in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not inst
 def test_a_page_is_one_file_of_a_moderate_size(drawn: Drawn) -> None:
     assert drawn.path.stat().st_size < BYTES_MAX
     without_scripts = re.sub("<script.*?</script>", "", drawn.text, flags=re.DOTALL)
+    assert not re.search(r"x\^|x_min|p = 0[^.]", without_scripts), "raw maths"
     assert not re.search(r"(src|href)=", without_scripts)
     assert drawn.pictures >= 1
 
@@ -115,6 +128,18 @@ def test_nothing_is_cut_off_in_a_browser(drawn: Drawn) -> None:
 
 
 @in_a_browser
+def test_words_of_a_table_stay_on_a_line(drawn: Drawn) -> None:
+    assert drawn.seen["broken"] == []
+
+
+@in_a_browser
+def test_the_room_for_discs_has_no_number_below_zero(drawn: Drawn) -> None:
+    trade_offs = [found for found in drawn.seen["pictures"] if found["discs"]]
+    labels = [text for picture in trade_offs for text, *_ in picture["labels"]]
+    assert [text for text in labels if re.fullmatch("[-\N{MINUS SIGN}][0-9.,]+", text)] == []
+
+
+@in_a_browser
 @pytest.mark.parametrize("name", ["compare", "report of no paper"])
 def test_nothing_is_cut_off_on_paper(name: str, tmp_path: Path) -> None:
     """Of the pages with the widest tables, as a browser prints them."""
@@ -140,12 +165,11 @@ def test_tables_are_narrow_enough(drawn: Drawn) -> None:
             re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)
             for row in re.findall("<tr>(.*?)</tr>", table)
         ]
-        wide = [max(map(longest_word, column)) for column in zip(*rows, strict=True)]
-        folded = range(len(wide)) if "text" in kind else (0,)
-        needed = sum(
-            padding + (least if i in folded else max(least, letter * letters))
-            for i, letters in enumerate(wide)
-        )
+        columns = [list(map(longest_word, column)) for column in zip(*rows, strict=True)]
+        folded = WORD_MAX if "text" in kind else 0
+        for i in range(len(columns) if "text" in kind else 1):
+            columns[i] = [letters if letters <= folded else 0 for letters in columns[i]]
+        needed = sum(padding + max(least, letter * max(letters)) for letters in columns)
         assert needed <= room, f"{rows[0]} need {needed:.0f} pixels of {room:.0f}"
 
 

@@ -43,7 +43,7 @@ def write_advice(path: Path, advice: Advice) -> None:
     rows = [[rating.overlay, PLACES[rating.place], rating.words] for rating in advice.ratings]
     page.table(["overlay", "", "in words"], rows, text=True)
     page.heading("What decides: the data")
-    page.table(["property", "share", "", "with it and without it"], _properties(advice), text=True)
+    page.table(["property", "in words", "with it and without it"], _properties(advice), text=True)
     if advice.possible is not None:
         _how_good(page, advice, advice.possible)
     if advice.forecasts:
@@ -122,7 +122,7 @@ def _properties(advice: Advice) -> Iterator[list[str]]:
         effect = one.change or "not measured"
         if one.decides:
             effect += ": this decides"
-        yield [one.title, f"{one.value:.0%}", one.words, effect]
+        yield [one.title, one.words, effect]
 
 
 def _how_good(page: Page, advice: Advice, possible: Possible) -> None:

@@ -75,8 +75,10 @@ def trade_off(discs: Sequence[Disc], x_label: str, y_label: str, size_label: str
         for i, at in zip(calm, texts, strict=True)
         if at is not None
     ]
-    x = alt.X("x:Q", title=x_label, scale=alt.Scale(domain=x_scale, nice=False))
-    y = alt.Y("y:Q", title=y_label, scale=alt.Scale(domain=y_scale, nice=False))
+    # Few enough ticks that none is in the room below zero.
+    axis = alt.Axis(tickCount=10)
+    x = alt.X("x:Q", title=x_label, scale=alt.Scale(domain=x_scale, nice=False), axis=axis)
+    y = alt.Y("y:Q", title=y_label, scale=alt.Scale(domain=y_scale, nice=False), axis=axis)
     tooltip = [
         alt.Tooltip("name:N", title="overlay"),
         alt.Tooltip("when:N", title="nodes"),

@@ -22,8 +22,9 @@ p { max-width: 46rem; } code { background: #f2f4f7; padding: .1em .35em; border-
            padding-left: .9rem; }
 figure { margin: 0; max-width: 100%; overflow-x: auto; break-inside: avoid; }
 figcaption { font-size: .85rem; color: #55626f; max-width: 46rem; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .82rem; }
-td:first-child, .text td:not(.good, .bad) { overflow-wrap: anywhere; } td { min-width: 2.8rem; }
+.scroll { overflow-x: auto; margin-bottom: 1rem; }
+table { border-collapse: collapse; font-size: .82rem; }
+td.long { overflow-wrap: anywhere; } td { min-width: 2.8rem; }
 th, td { padding: .35rem .5rem; border-bottom: 1px solid var(--line); text-align: right;
          vertical-align: top; } th { border-bottom-width: 2px; }
 th:first-child, td:first-child, .text th, .text td { text-align: left; }
@@ -43,6 +44,9 @@ window.drawn = Promise.all(pictures.map((picture, i) => vegaEmbed("#picture" + i
 window.drawn.catch(error => { document.body.dataset.error = String(error); });
 """
 """Draws the pictures. What goes wrong is written where a test finds it."""
+
+WORD_MAX = 18
+"""Most letters of a word that a table of texts keeps on one line; no overlay's name has more."""
 
 
 class Page:
@@ -82,9 +86,13 @@ class Page:
     def table(
         self, columns: Sequence[str], rows: Iterable[Sequence[str]], text: bool = False
     ) -> None:
-        """Add a table. Cells are text; verdicts are coloured."""
+        """Add a table. Cells are text; verdicts are coloured. Long names are broken;
+        beside numbers, which cannot be, every name is where there is no room."""
         head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+        body = "".join(
+            f"<tr>{''.join(_cell(cell, text, not i) for i, cell in enumerate(row))}</tr>"
+            for row in rows
+        )
         kind = ' class="text"' if text else ""
         self._parts.append(
             f'<div class="scroll"><table{kind}><thead><tr>{head}</tr></thead>'
@@ -114,7 +122,10 @@ class Page:
         )
 
 
-def _cell(text: str) -> str:
-    good, bad = ' class="good"', ' class="bad"'
-    colour = {"reproduced": good, "holds": good, "not reproduced": bad}.get(text, "")
-    return f"<td{colour}>{escape(text)}</td>"
+def _cell(text: str, among_texts: bool, first: bool) -> str:
+    kind = {"reproduced": "good", "holds": "good", "not reproduced": "bad"}.get(text, "")
+    long = any(len(word) > WORD_MAX for word in text.split())
+    if long if among_texts else first:
+        kind = "long"
+    told = f' class="{kind}"' if kind else ""
+    return f"<td{told}>{escape(text)}</td>"

@@ -17,6 +17,9 @@ from orbweaver.report.charts import curves, scatter
 from orbweaver.report.look import Picture
 from orbweaver.report.page import Page
 
+P_SHOWN = 0.001
+"""The least p that is told as a number."""
+
 
 def write_page(path: Path, source: str, command: str, found: Character) -> None:
     page = Page(
@@ -28,9 +31,10 @@ def write_page(path: Path, source: str, command: str, found: Character) -> None:
         ["topics of a node", *_row(found.sizes)],
     ])  # fmt: skip
     page.text(
-        "The exponent a of P(x) ~ x^-a is the most likely one for the values from x_min up. The "
-        "x_min chosen has the smallest Kolmogorov-Smirnov distance (Clauset, Shalizi "
-        f"& Newman). Nodes of a topic: {verdict(found.popularity)} Topics of a node: "
+        "In a power law with the exponent 2, numbers twice as large are a quarter as frequent. The "
+        "exponent is the most likely one for the values from the column 'from' up, which is where "
+        "the law comes nearest to the data: KS is the Kolmogorov-Smirnov distance (Clauset, "
+        f"Shalizi & Newman). Nodes of a topic: {verdict(found.popularity)} Topics of a node: "
         f"{verdict(found.sizes)}"
     )
     if found.rejected or found.repeated:
@@ -65,10 +69,14 @@ def verdict(found: Distribution) -> str:
         text = "a power law and an exponential fit about equally well"
     else:
         better = "a power law" if fit.beats_exponential > 0 else "an exponential"
-        text = f"{better} fits better (p = {fit.p_value:.2g})"
+        text = f"{better} fits better (p {_p(fit.p_value)})"
     share = 100 * fit.tail / found.count
     # A short enough tail always looks straight, so say how much of the data the tail has.
     return f"{text}, looking at the largest {share:.2g} %." if share < 50 else f"{text}."
+
+
+def _p(value: float) -> str:
+    return f"= {value:.2g}" if value >= P_SHOWN else f"below {P_SHOWN}"
 
 
 def describe_tdi(tdi: Tdi) -> str:

@@ -19,6 +19,7 @@ from orbweaver.core.seeds import generator
 from orbweaver.metrics.averages import mean
 from orbweaver.metrics.similarity import top_intersection
 from orbweaver.study.advice.measures import estimate
+from orbweaver.study.advice.ranking import share
 from orbweaver.study.advice.value import Estimate, Property
 from orbweaver.workload.altered import dealt_again, largest_topic
 from orbweaver.workload.subscriptions import Subscriptions
@@ -79,20 +80,20 @@ def describe(
             "locality",
             "interest locality",
             near,
-            f"a node shares {near:.0%} of its topics with each of the {NEAREST} nodes most like "
-            f"it; {by_chance:.0%} if the same subscriptions were dealt out at random",
+            f"a node shares {share(near)} of its topics with each of the {NEAREST} nodes most "
+            f"like it; {share(by_chance)} if the same subscriptions were dealt out at random",
         ),
         (
             "skew",
             "popularity skew",
             top,
-            f"the most popular tenth of the topics has {top:.0%} of the subscriptions",
+            f"the most popular tenth of the topics has {share(top)} of the subscriptions",
         ),
         (
             "largest",
             "the size of the largest topic",
             largest,
-            f"{largest:.0%} of the nodes want it",
+            f"{share(largest)} of the nodes want it",
         ),
     )
     return tuple(
