@@ -70,12 +70,7 @@ def distances(graph: list[list[int]]) -> tuple[int, int, int]:
         step = 0
         while True:
             step += 1
-            grown = []
-            for node, peers in enumerate(graph):
-                bits = reached[node]
-                for peer in peers:
-                    bits |= reached[peer]
-                grown.append(bits)
+            grown = _step(graph, reached)
             now_known = sum(bits.bit_count() for bits in grown)
             if now_known == known:
                 break
@@ -85,6 +80,17 @@ def distances(graph: list[list[int]]) -> tuple[int, int, int]:
             known = now_known
             reached = grown
     return largest, total, pairs
+
+
+def _step(graph: list[list[int]], reached: Sequence[int]) -> list[int]:
+    """Return the sources that have reached each node one step later."""
+    grown = []
+    for node, peers in enumerate(graph):
+        bits = reached[node]
+        for peer in peers:
+            bits |= reached[peer]
+        grown.append(bits)
+    return grown
 
 
 def whole_diameter(overlay: Snapshot) -> int:
@@ -116,15 +122,11 @@ def whole_diameter(overlay: Snapshot) -> int:
         step = 0
         while any(missing):
             step += 1
-            grown = []
-            for node, peers in enumerate(graph):
-                bits = reached[node]
-                for peer in peers:
-                    bits |= reached[peer]
+            grown = _step(graph, reached)
+            for node, bits in enumerate(grown):
                 if missing[node] & bits:
                     missing[node] &= ~bits
                     largest = max(largest, step)
-                grown.append(bits)
             if grown == reached:
                 break
             reached = grown
