@@ -28,7 +28,7 @@ from orbweaver.overlays.spidercast.messages import (
 )
 from orbweaver.overlays.vitis.messages import Profile, Proposal
 from tests.core.any_value import LEAVES, values_of
-from tests.net.gate.arena import MB, Growth, arena
+from tests.net.gate.arena import MB, PATIENT, Growth, arena
 from tests.net.gate.hostile import Attacker
 from tests.net.live import until
 
@@ -195,7 +195,7 @@ def interest_message(overlay: str, sender: NodeId, names: list[str]) -> bytes:
 @pytest.mark.parametrize("overlay", ["spidercast", "vitis"])
 def test_interests_without_measure(overlay: str) -> None:
     async def scenario() -> None:
-        async with arena(overlay) as ring:
+        async with arena(overlay, **PATIENT) as ring:
             attacker = await ring.member()
             for _ in range(TRIES):
                 names = [f"topic {n}" for n in range(100_000)]

@@ -32,7 +32,7 @@ from orbweaver.net.wire.frames import (
     WantedTopic,
 )
 from orbweaver.net.wire.seals import SealBody, SealChecker
-from tests.net.gate.arena import MB, Arena, Growth, arena
+from tests.net.gate.arena import MB, PATIENT, Arena, Growth, arena
 from tests.net.gate.hostile import Attacker, make_seal, name_seal
 from tests.net.live import until
 
@@ -77,7 +77,7 @@ def forge(how: str, attacker: Attacker, ring: Arena, seq: int) -> Event:
 )  # fmt: skip
 def test_events_that_their_publisher_did_not_sign(overlay: str, how: str) -> None:
     async def scenario() -> None:
-        async with arena(overlay) as ring:
+        async with arena(overlay, **PATIENT) as ring:
             attacker = await ring.member()
             for seq in range(TRIES):
                 carry(attacker, forge(how, attacker, ring, seq))
@@ -107,7 +107,7 @@ NUMBERS = {
 @pytest.mark.parametrize(("hops", "age_ms"), NUMBERS.values(), ids=NUMBERS.keys())
 def test_impossible_numbers(overlay: str, hops: int, age_ms: int) -> None:
     async def scenario() -> None:
-        async with arena(overlay) as ring:
+        async with arena(overlay, **PATIENT) as ring:
             attacker = await ring.member()
             for seq in range(TRIES):
                 event = attacker.event(seq)
@@ -173,7 +173,7 @@ def test_nobody_makes_honest_nodes_blame_each_other(overlay: str, hops: int, age
 @pytest.mark.parametrize("off_s", [-5000, 5000, -(2**50)])
 def test_events_of_another_time(overlay: str, off_s: int) -> None:
     async def scenario() -> None:
-        async with arena(overlay, replay_s=60.0, window_s=60.0) as ring:
+        async with arena(overlay, replay_s=60.0, window_s=60.0, **PATIENT) as ring:
             attacker = await ring.member()
             for seq in range(TRIES):
                 event = attacker.event(seq)
@@ -207,7 +207,7 @@ def test_the_same_event_again_and_again(overlay: str) -> None:
 
 def test_seals_that_are_false() -> None:
     async def scenario() -> None:
-        async with arena() as ring:
+        async with arena(**PATIENT) as ring:
             good = SealBody(Identity.generate().public_key, 1, bytes(16), bytes(64))
             for body in (
                 good,
@@ -249,7 +249,7 @@ def test_an_event_out_of_another_cluster(overlay: str) -> None:
 @pytest.mark.parametrize("how", ["one event is not signed", "more than a run may have"])
 def test_false_runs(how: str) -> None:
     async def scenario() -> None:
-        async with arena() as ring:
+        async with arena(**PATIENT) as ring:
             attacker = await ring.member()
             for seq in range(0, 300 * TRIES, 300):
                 count = 300 if how == "more than a run may have" else 10
@@ -465,7 +465,7 @@ def test_answers_that_nobody_asked_for() -> None:
 
 def test_false_answers_of_somebody_who_was_asked() -> None:
     async def scenario() -> None:
-        async with arena() as ring:
+        async with arena(**PATIENT) as ring:
             attacker = await ring.member()
             ring.victim._catch_up._asked[attacker.me] = asyncio.get_running_loop().time()
             for n in range(TRIES):
