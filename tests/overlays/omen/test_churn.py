@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orbweaver.overlays.omen.churn import (
+    ASK_CYCLES,
     HANDLED_MAX,
     WAITING_MAX,
     ChurnEvent,
@@ -81,12 +82,21 @@ def test_a_node_that_was_suspected_wrongly_can_leave_later() -> None:
 
 def test_a_node_that_may_be_alone_with_its_topics_asks_ever_more_rarely() -> None:
     requests = JoinRequests()
-    assert not requests.due(0)
-    cycles = [cycle for cycle in range(200) if requests.due(0b1)]
+    assert not requests.due(0, 0)
+    cycles = [cycle for cycle in range(200) if requests.due(0b1, 0b1)]
     assert cycles == [*range(0, 30, 3), *range(30, 200, 30)]
-    assert requests.due(0b11), "another topic lacks a neighbour"
-    assert not requests.due(0b11)
-    assert not requests.due(0)
+    assert requests.due(0b11, 0b11), "another topic lacks a neighbour"
+    assert not requests.due(0b11, 0b11)
+    assert not requests.due(0b11, 0)
+
+
+def test_a_node_that_loses_a_neighbour_leaves_its_coordinator_time() -> None:
+    requests = JoinRequests()
+    assert not requests.due(0b11, 0)
+    asked = [cycle for cycle in range(2 * ASK_CYCLES) if requests.due(0b11, 0b10)]
+    assert asked == [ASK_CYCLES]
+    assert not requests.due(0b11, 0)
+    assert requests.due(0b111, 0b100), "a topic of which it had no neighbour to lose"
 
 
 def test_notices_without_end_are_not_kept() -> None:

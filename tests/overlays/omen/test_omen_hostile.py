@@ -96,7 +96,7 @@ def test_probes_that_never_end_are_not_passed_on_for_ever() -> None:
     assert len(sent(outbox, Probe)) <= NEWS_MAX
     for number in range(1000):
         node.receive(LIAR, Probe(LIAR, number, (ProbeLabel("a", NodeId(5)),)))
-        node.receive(LIAR, Enlist(number, True, TABLE.interest("c")))
+        node.receive(LIAR, Enlist(number, True, TABLE.interest("c"), None))
     assert len(node.probing._seen) <= PROBES_MAX
 
 
@@ -109,7 +109,7 @@ def test_probes_of_strangers_and_on_topics_of_others_are_ignored() -> None:
 
 def test_reports_that_nobody_asked_for_are_ignored() -> None:
     node, _ = linked()
-    node.receive(LIAR, ShadowReport(1, 2**62, (), (ProbeLabel("a", NodeId(0)),)))
+    node.receive(LIAR, ShadowReport(1, 2**62, (), (ProbeLabel("a", NodeId(0)),), ()))
     assert not node.repairs.coordinator._sessions
 
 
@@ -121,7 +121,7 @@ def test_a_degree_that_lies_moves_load_but_cuts_nothing() -> None:
     for to, message in node.repairs.coordinator.step(()):
         assert isinstance(message, Enlist)
         label = (ProbeLabel("a", to),)
-        node.receive(to, ShadowReport(message.number, 2**62 if to == LIAR else 1, (), label))
+        node.receive(to, ShadowReport(message.number, 2**62 if to == LIAR else 1, (), label, ()))
     outbox.clock.now += 1000
     mends = node.repairs.coordinator.step(())
     assert sorted((to, *message.peers) for to, message in mends) == [(2, 3), (3, 2)]

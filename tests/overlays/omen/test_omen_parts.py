@@ -1,4 +1,4 @@
-"""The ring, the probes, the safety net, and what parameters choose."""
+"""The ring, the safety net, and what parameters choose."""
 
 from __future__ import annotations
 
@@ -16,29 +16,18 @@ from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.messages import Exchange, ExchangeReply
 from orbweaver.overlays.omen import OMen, OMenParams
 from orbweaver.overlays.omen.acquaintances import SIZE_MAX, Acquaintances
-from orbweaver.overlays.omen.churn import ChurnEvent
-from orbweaver.overlays.omen.components import (
-    joined_by_hop,
-    joined_by_probe,
-    joined_in_truth,
-    joined_inside,
-)
-from orbweaver.overlays.omen.coordinator import Coordinator
-from orbweaver.overlays.omen.labels import GONE_MAX, SILENT_PERIODS, ComponentLabels
+from orbweaver.overlays.omen.labels import GONE_MAX, SILENT_PERIODS, TOLD_MS, ComponentLabels
 from orbweaver.overlays.omen.messages import (
     Alive,
     ComponentLabel,
     HeldNeighbor,
     LinkRequest,
     Meet,
-    ProbeLabel,
-    ShadowReport,
-    Tie,
 )
 from orbweaver.overlays.omen.ring import IdentifierCircle
 from orbweaver.overlays.omen.selection import ViewSelection
-from orbweaver.overlays.omen.views import LocalView, LocalViews, OwnLocal
-from tests.gossip.fake_outbox import FakeDirectory, FakeOutbox, make_context
+from orbweaver.overlays.omen.views import LocalViews, OwnLocal
+from tests.gossip.fake_outbox import FakeOutbox, make_context
 from tests.overlays.overlay_net import OverlayNet
 
 TABLE = TopicTable("ab")
@@ -176,165 +165,35 @@ def test_only_a_label_that_has_stayed_tells_components_apart() -> None:
     assert not labels.strange([ComponentLabel("t", 5, 1)], now=200)
 
 
+def test_a_root_is_fresh_once_its_news_has_come_twice_without_a_node_that_left() -> None:
+    """7 told labels last at 100. One more may have passed through it and come by a longer way."""
+    labels = ComponentLabels(5, period_ms=100)
+    labels.step(["t", "mine"], [6, 7], now=0)
+    labels.take(7, [ComponentLabel("t", 2, 1)], now=100)
+    assert labels.fresh(7) == {"mine": 5}, "it is the root itself"
+    labels.take(6, [ComponentLabel("t", 2, 2)], now=200)
+    assert "t" not in labels.fresh(7)
+    labels.take(6, [ComponentLabel("t", 2, 2)], now=250)
+    assert "t" not in labels.fresh(7), "no news"
+    labels.take(6, [ComponentLabel("t", 2, 3)], now=300)
+    assert labels.fresh(7) == {"mine": 5, "t": 2}
+    labels.take(6, [ComponentLabel("t", 1, 9)], now=400)
+    assert labels.fresh(7) == {"mine": 5}, "another root, of which nothing came before"
+    assert labels.fresh(8) == {}, "it was no neighbour"
+    labels.take(6, [ComponentLabel("t", 1, 10)], now=500)
+    assert labels.fresh(7) == {"mine": 5, "t": 1}
+    labels.take(7, [], now=600)
+    assert labels.fresh(7) == {"mine": 5}, "it lives"
+    labels.step(["t", "mine"], [6], now=700 + TOLD_MS)
+    assert labels.fresh(7) == {}, "too long ago"
+
+
 def test_roots_that_fell_silent_are_remembered_in_bounds() -> None:
     labels = ComponentLabels(10**6, period_ms=1)
     for root in range(2 * GONE_MAX):
         labels.step(["t"], [], now=root * 100)
         labels.take(7, [ComponentLabel("t", root, 1)], now=root * 100)
     assert len(labels._gone) <= GONE_MAX
-
-
-REPORTS = [
-    (
-        node,
-        ShadowReport(
-            1, 3, tuple(Tie(peer, TABLE.interest(topics)) for peer, topics in ties), labels
-        ),
-    )
-    for node, ties, labels in [
-        (2, [(9, "ab"), (3, "a")], (ProbeLabel("a", 2), ProbeLabel("b", 2))),
-        (3, [(2, "a"), (8, "a")], (ProbeLabel("a", 2),)),
-        (4, [(9, "b"), (8, "a")], (ProbeLabel("a", 4), ProbeLabel("b", 2))),
-    ]
-]
-"""Of a shadow set 2, 3, 4 that wants ab, a, ab: what each one reports. 8 and 9 are others."""
-INTERESTS = {2: 0b11, 3: 0b01, 4: 0b11}
-
-
-def test_what_counts_as_connected() -> None:
-    assert joined_by_probe(REPORTS, TABLE) == [(2, 3, 0b01), (2, 4, 0b10)]
-    inside = [(2, 3, 0b01), (3, 2, 0b01)]
-    assert joined_inside(REPORTS, INTERESTS) == inside
-    assert joined_by_hop(REPORTS, INTERESTS, ()) == [*inside, (2, 4, 0b10), (3, 4, 0b01)]
-    assert joined_by_hop(REPORTS, INTERESTS, {8}) == [*inside, (2, 4, 0b10)]
-
-
-def test_the_oracle_knows_what_is_connected_over_any_number_of_links() -> None:
-    """2-7-8-4 share b, but 7 does not want a. 3 is alone."""
-    directory = FakeDirectory(TABLE, {2: "ab", 3: "a", 4: "ab", 7: "b", 8: "ab"})
-    directory.links = {2: (7,), 7: (2, 8), 8: (7, 4), 4: (8,)}
-    assert joined_in_truth(INTERESTS, 0b11, directory) == [(2, 4, 0b10)]
-    assert joined_in_truth(INTERESTS, 0b01, directory) == []
-    del directory.interests[8]
-    assert joined_in_truth(INTERESTS, 0b11, directory) == []
-
-
-@pytest.mark.parametrize("how", ["probe", "inside", "hop", "oracle"])
-def test_a_node_that_reported_and_left_connects_nothing(how: str) -> None:
-    """5 has the least label and is the common neighbour, but it left after it had reported.
-    3 and 4 are still joined by their own link, and by the label they both saw."""
-    directory = FakeDirectory(TABLE, dict.fromkeys([3, 4, 6], "a"))
-    directory.links = {3: (4,), 4: (3,)}
-    outbox = FakeOutbox()
-    context = make_context(1, outbox, TABLE, directory)
-    made = Coordinator(context, OMenParams(components=how), LocalViews(1, 1))
-    view = LocalView(1)
-    view.topics = 1
-    view.neighbors = dict.fromkeys([3, 4, 5, 6], 1)
-    made.begin(ChurnEvent(9, 0, "leave"), {9: view}, ())
-    enlisted = dict(made.step(()))
-    assert [*enlisted] == [3, 4, 5, 6]
-    ties = {3: [4, 5], 4: [3, 5], 5: [3, 4, 6], 6: [5]}
-    for node, message in enlisted.items():
-        assert bool(message.starts) == (how == "probe" and node == 3)
-        assert message.ties == (how in ("inside", "hop"))
-        label = () if node == 6 else (ProbeLabel("a", 3),)
-        told = tuple(Tie(peer, TABLE.interest("a")) for peer in ties[node])
-        made.on_report(node, ShadowReport(message.number, 3, told, label))
-    assert made.step((5,)) == []
-    outbox.clock.now += 1000
-    if how == "probe":
-        [(unreached, message)] = made.step((5,))
-        assert (unreached, message.starts.mask) == (6, 0b01)
-        made.on_report(6, ShadowReport(message.number, 3, (), (ProbeLabel("a", 6),)))
-        outbox.clock.now += 1000
-    edges = {tuple(sorted((to, peer))) for to, mend in made.step((5,)) for peer in mend.peers}
-    assert len(edges) == 1, "6 alone has to be joined to the others"
-    assert 6 in min(edges)
-
-
-def test_a_join_enlists_only_nodes_that_want_what_is_lacking() -> None:
-    views = LocalViews(1, 1)
-    views.keep([9], ())
-    views.of[9].topics = 0b11
-    views.of[9].backups = {3: 0b01, 4: 0b11, 5: 0b10}
-    for lacks, gone, shadow in [(0b10, (), [9, 4, 5]), (0b10, (4, 5), []), (0b100, (), [])]:
-        made = Coordinator(make_context(1, FakeOutbox(), TABLE), OMenParams(), views)
-        made.begin_join(ChurnEvent(9, 0, "join"), lacks, gone)
-        assert [to for to, _ in made.step(gone)] == shadow
-        assert bool(made.finished()) == (not shadow), "done, if nobody can help"
-
-
-def test_nodes_that_join_at_once_do_not_vouch_for_each_other() -> None:
-    """9 joins in a. 5 does too: it has no neighbour there but 9. 3 and 4 are there already."""
-    views = LocalViews(1, 1)
-    views.keep([9], ())
-    views.of[9].topics = 0b01
-    views.of[9].backups = {5: 0b01, 3: 0b01, 4: 0b01}
-    outbox = FakeOutbox()
-    made = Coordinator(make_context(1, outbox, TABLE), OMenParams(), views)
-    made.begin_join(ChurnEvent(9, 0, "join"), 0b01, ())
-    ties = {9: [5], 5: [9], 3: [8], 4: [7]}
-    for node, enlist in made.step(()):
-        assert enlist.ties
-        told = tuple(Tie(peer, TABLE.interest("a")) for peer in ties[node])
-        made.on_report(node, ShadowReport(enlist.number, 1, told, ()))
-    outbox.clock.now += OMenParams().quiet_ms
-    edges = {tuple(sorted((to, peer))) for to, mend in made.step(()) for peer in mend.peers}
-    assert edges in ({(3, 9)}, {(4, 9)}), "5 sees to itself"
-
-
-def test_a_longer_chain_is_probed_in_all_its_topics() -> None:
-    """9 leaves, and 8 next to it, which only falls silent. 3 and 4 are connected by others in both
-    topics, of which only 8 had the second one. As its neighbour, 3 has to start a probe there."""
-    outbox = FakeOutbox()
-    made = Coordinator(make_context(1, outbox, TABLE), OMenParams(), LocalViews(1, 1))
-    views = {9: LocalView(1), 8: LocalView(1)}
-    views[9].topics, views[9].neighbors, views[9].backups = 0b01, {3: 0b11, 8: 0b11}, {4: 0b11}
-    views[8].topics, views[8].neighbors = 0b11, {3: 0b11, 4: 0b11, 9: 0b01}
-    made.begin(ChurnEvent(9, 0, "leave"), views, ())
-    first = dict(made.step(()))
-    assert {n: one.starts.mask for n, one in first.items()} == {3: 0b01, 8: 0, 4: 0}
-    labels = (ProbeLabel("a", 3),)
-    for node in (3, 4):
-        made.on_report(node, ShadowReport(first[node].number, 3, (), labels))
-    outbox.clock.now += OMenParams().repair_ms
-    longer = dict(made.step(()))
-    assert {node: enlist.starts.mask for node, enlist in longer.items()} == {3: 0b10}
-    outbox.clock.now += OMenParams().quiet_ms
-    assert made.step(()) == [], "a new report is awaited"
-    for node in (3, 4):
-        told = (*labels, ProbeLabel("b", 3))
-        made.on_report(node, ShadowReport(longer[3].number, 3, (), told))
-    outbox.clock.now += OMenParams().quiet_ms
-    assert made.step(()) == [], "nothing is cut"
-    assert made.finished()
-
-
-def test_neighbours_that_a_probe_does_not_reach_start_another_one() -> None:
-    """9 held 3, 4 and 5 together in a, and 3 and 6 in b. 4 starts a probe, because it wants both
-    topics, and does not reach 5. All of 3, 4 and 6 are still connected."""
-    outbox = FakeOutbox()
-    made = Coordinator(make_context(1, outbox, TABLE), OMenParams(), LocalViews(1, 1))
-    view = LocalView(1)
-    view.topics, view.neighbors = 0b11, {3: 0b01, 4: 0b11, 5: 0b01, 6: 0b10}
-    made.begin(ChurnEvent(9, 0, "leave"), {9: view}, ())
-    first = dict(made.step(()))
-    assert {n: one.starts.mask for n, one in first.items()} == {3: 0, 4: 0b11, 5: 0, 6: 0}
-    number = first[4].number
-    for node, topics in ((3, "a"), (4, "ab"), (5, ""), (6, "b")):
-        labels = tuple(ProbeLabel(topic, 4) for topic in topics)
-        made.on_report(node, ShadowReport(number, 1, (), labels))
-    outbox.clock.now += OMenParams().quiet_ms
-    second = made.step(())
-    assert [(node, one.starts.mask) for node, one in second] == [(5, 0b01)]
-    outbox.clock.now += OMenParams().quiet_ms
-    assert made.step(()) == [], "its report is awaited"
-    made.on_report(5, ShadowReport(number, 1, (), (ProbeLabel("a", 5),)))
-    outbox.clock.now += OMenParams().quiet_ms
-    mends = {to: mend.peers for to, mend in made.step(())}
-    assert 5 in mends
-    assert len(mends) == 2
 
 
 def test_backups_that_cover_all_they_can_are_kept() -> None:

@@ -45,18 +45,28 @@ class ChurnEvent(NamedTuple):
 
 class JoinRequests:
     """When a node asks to be linked up in topics that no neighbour shares: often at first, and
-    then rarely, because it may be the only one that wants them."""
+    then rarely, because it may be the only one that wants them. Where it had a neighbour a moment
+    ago, it leaves the coordinator of that neighbour's departure the time to link it up."""
 
     def __init__(self) -> None:
+        self._wanted = 0
         self._lacks = 0
         self._cycles = 0
 
-    def due(self, lacks: int) -> bool:
-        """Return whether to ask in this cycle, given the mask of these topics."""
-        self._cycles = self._cycles + 1 if lacks == self._lacks else 1
-        self._lacks = lacks
+    def due(self, wanted: int, lacks: int) -> bool:
+        """Return whether to ask in this cycle, given the masks of this node's topics and of those
+        that no neighbour shares."""
+        new = lacks & ~self._lacks
+        had = self._wanted & ~self._lacks
+        if new:
+            self._cycles = 1 if new & ~had else 1 - ASK_CYCLES
+        else:
+            self._cycles += 1
+        self._wanted, self._lacks = wanted, lacks
+        if not lacks or self._cycles < 1:
+            return False
         many = self._cycles > OFTEN_MAX * ASK_CYCLES
-        return bool(lacks) and self._cycles % (RARE_CYCLES if many else ASK_CYCLES) == 1
+        return self._cycles % (RARE_CYCLES if many else ASK_CYCLES) == 1
 
 
 class ChurnHandling:
@@ -167,6 +177,8 @@ class Shadow(msgspec.Struct, frozen=True, gc=False):
     """The live backups that are not among the neighbours."""
     unknown: tuple[NodeId, ...]
     """Nodes that are dead and adjacent to the chain, of which there is no view here."""
+    unsure: int = 0
+    """The topics of these: in them, the chain may have more neighbours."""
 
     def interests(self) -> dict[NodeId, int]:
         """Return S, the shadow set, with the topics of its nodes."""
@@ -179,8 +191,8 @@ def shadow_of(node: NodeId, views: Mapping[NodeId, LocalView], dead: Collection[
     Members that are dead themselves are left out. A dead *neighbour* is replaced by its own
     neighbours and backups, and so on along the chain.
     """
-    chain: dict[NodeId, None] = {node: None}
-    unknown: dict[NodeId, None] = {}
+    chain: dict[NodeId, int] = {node: 0}
+    unknown: dict[NodeId, int] = {}
     neighbors: dict[NodeId, int] = {}
     backups: dict[NodeId, int] = {}
     topics = 0
@@ -189,15 +201,18 @@ def shadow_of(node: NodeId, views: Mapping[NodeId, LocalView], dead: Collection[
         at = waiting.pop(0)
         view = views.get(at)
         if view is None:
-            unknown[at] = None
+            unknown[at] = chain[at]
             continue
         topics |= view.topics
         for peer, mask in view.neighbors.items():
             if peer not in dead and peer != node:
                 neighbors[peer] = mask
             elif peer not in chain:
-                chain[peer] = None
+                chain[peer] = mask
                 waiting.append(peer)
         backups.update((p, m) for p, m in view.backups.items() if p not in dead and p != node)
     others = {peer: mask for peer, mask in backups.items() if peer not in neighbors}
-    return Shadow(tuple(chain), topics, neighbors, others, tuple(unknown))
+    unsure = 0
+    for mask in unknown.values():
+        unsure |= mask
+    return Shadow(tuple(chain), topics, neighbors, others, tuple(unknown), unsure)

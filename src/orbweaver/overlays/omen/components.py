@@ -1,7 +1,7 @@
 """What counts as connected when a repair chooses edges: E_cur of Algorithm 1.
 
 With edges inside the shadow set only, as printed, degrees explode, because most shadow nodes are
-connected through others. So the default is to find the components (`probing`). The rest is here
+connected through others. So the default is to find the components (`survey`). The rest is here
 to compare with: `hop` knows the edges that have at least one end in the shadow set, and `oracle`
 asks the directory of a simulation what is.
 """

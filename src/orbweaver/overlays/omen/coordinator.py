@@ -9,12 +9,10 @@ from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Message
 from orbweaver.core.overlay import Context
-from orbweaver.overlays.omen.backups import build_backups_greedy
 from orbweaver.overlays.omen.churn import ChurnEvent, Shadow, shadow_of
 from orbweaver.overlays.omen.components import (
     joined_alike,
     joined_by_hop,
-    joined_by_probe,
     joined_in_truth,
     joined_inside,
     there_already,
@@ -28,6 +26,7 @@ from orbweaver.overlays.omen.messages import (
 )
 from orbweaver.overlays.omen.params import OMenParams
 from orbweaver.overlays.omen.repair import Joined, repair_tco_on_churn
+from orbweaver.overlays.omen.survey import ShadowSurvey, lost_topics
 from orbweaver.overlays.omen.views import LocalView, LocalViews
 
 Given = tuple[NodeId, Message]
@@ -60,6 +59,10 @@ class Session:
     def missing(self) -> list[NodeId]:
         """Return the nodes whose reports are awaited."""
         return [n for n in self.enlisted if n not in self.reports and n not in self.silent]
+
+    def more_may_come(self) -> bool:
+        """Return whether a probe is under way, or the local view of a dead node may arrive."""
+        return any(self.enlisted.values()) or any(n not in self.views for n in self.asked)
 
 
 class Coordinator:
@@ -111,8 +114,9 @@ class Coordinator:
         for number, session in list(self._sessions.items()):
             given += self._enlist(session)
             waiting = session.missing()
-            quiet = not waiting and now - session.changed >= self._params.quiet_ms
-            if session.enlisted and not quiet and now - session.began < self._params.repair_ms:
+            # Only probes and views of dead nodes bring more news once all have reported.
+            quiet = now - session.changed >= self._params.quiet_ms or not session.more_may_come()
+            if (waiting or not quiet) and now - session.began < self._params.repair_ms:
                 continue
             session.silent.update(dict.fromkeys(waiting))
             asks = self._ask_about_dead(session, gone)
@@ -120,8 +124,8 @@ class Coordinator:
                 given += asks + self._enlist(session)
                 session.began = session.changed = now
                 continue
-            if unreached := self._unreached(session):
-                given += self._ask(session, unreached)
+            if more := self._to_ask_next(session, gone):
+                given += self._ask(session, more)
                 session.began = session.changed = now
                 continue
             del self._sessions[number]
@@ -171,33 +175,30 @@ class Coordinator:
         return bool(self._to_enlist(session))
 
     def _to_enlist(self, session: Session) -> dict[NodeId, int]:
-        """Return the shadow nodes that are not enlisted yet, and those that are to probe topics by
-        which the chain has become longer; each with the mask of the topics to start a probe in.
-
-        For each topic one neighbour starts a probe, and few are enough for all topics. Others start
-        one only where no probe reaches them (`_unreached`): most are still connected.
-        """
+        """Return the nodes to enlist first: all of the shadow set, or what a survey begins with."""
         shadow = session.shadow
-        found = {node: 0 for node in shadow.interests() if node not in session.enlisted}
         if self._probes(session):
-            fresh = shadow.topics
-            for starts in session.enlisted.values():
-                fresh &= ~starts
-            for node, mask in build_backups_greedy(fresh, list(shadow.neighbors.items()), 1):
-                found[node] = mask & fresh
-                fresh &= ~mask
-        return found
+            lost = lost_topics(shadow)
+            first = [node for node, mask in shadow.neighbors.items() if mask & lost]
+        else:
+            first = [*shadow.interests()]
+        return dict.fromkeys((node for node in first if node not in session.enlisted), 0)
 
-    def _unreached(self, session: Session) -> dict[NodeId, int]:
-        """Return the neighbours that no probe has reached in some topics, with their masks."""
-        found: dict[NodeId, int] = {}
-        for node, mask in session.shadow.neighbors.items() if self._probes(session) else ():
-            missing = mask & session.shadow.topics & ~session.enlisted[node]
-            for label in session.reports[node].labels:
-                missing &= ~self._context.topics.mask(label.topic)
-            if missing:
-                found[node] = missing
-        return found
+    def _to_ask_next(self, session: Session, gone: Collection[NodeId]) -> dict[NodeId, int]:
+        """Return the nodes to ask now that the last round is over, each with the mask of the topics
+        to start a probe in: those whose probes are needed, and then the backups for what is cut."""
+        if not self._probes(session):
+            return {}
+        found = self._look(session, gone)
+        if starts := found.starts(session.enlisted):
+            return starts
+        cut, backups = found.cut(), session.shadow.backups
+        fresh = [node for node, mask in backups.items() if mask & cut]
+        return dict.fromkeys((node for node in fresh if node not in session.enlisted), 0)
+
+    def _look(self, session: Session, gone: Collection[NodeId]) -> ShadowSurvey:
+        dead = {*gone, *session.silent}
+        return ShadowSurvey(session.shadow, session.reports, dead, self._context.topics)
 
     def _probes(self, session: Session) -> bool:
         return session.event.kind == "leave" and self._params.components == "probe"
@@ -208,12 +209,15 @@ class Coordinator:
     def _ask(self, session: Session, asked: Mapping[NodeId, int]) -> list[Given]:
         """Ask nodes for reports, and to start probes in topics, given as masks."""
         topics = self._context.topics
-        ties = session.event.kind == "join" or self._params.components in ("inside", "hop")
+        ties = session.event.kind == "join" or self._params.components != "oracle"
+        # News can have passed through a chain for longer than through its first node.
+        alone = self._probes(session) and session.shadow.dead == (session.event.node,)
+        left = session.event.node if alone else None
         given: list[Given] = []
         for node, starts in asked.items():
             session.enlisted[node] = session.enlisted.get(node, 0) | starts
             session.reports.pop(node, None)  # a new one is on its way
-            given.append((node, Enlist(session.number, ties, topics.of_mask(starts))))
+            given.append((node, Enlist(session.number, ties, topics.of_mask(starts), left)))
         return given
 
     def _ask_about_dead(self, session: Session, gone: Collection[NodeId]) -> list[Given]:
@@ -235,14 +239,19 @@ class Coordinator:
 
     def _mend(self, session: Session, gone: Collection[NodeId]) -> list[Given]:
         """Choose the new edges and return a MEND for each end."""
-        shadow = session.shadow
         reports = session.reports
-        interests = {n: mask for n, mask in shadow.interests().items() if n in reports}
-        if session.event.kind == "join":
-            interests = there_already(reports, interests, session.event.node)
-        joined = self._components(session, interests, gone)
+        topics = session.shadow.topics
+        if self._probes(session):
+            found = self._look(session, gone)
+            interests, topics, joined = found.usable(), found.cut(), found.joined
+        else:
+            there = session.shadow.interests()
+            interests = {node: mask for node, mask in there.items() if node in reports}
+            if session.event.kind == "join":
+                interests = there_already(reports, interests, session.event.node)
+            joined = self._components(session, interests, gone)
         degrees = {node: report.degree for node, report in reports.items()}
-        edges = repair_tco_on_churn(interests, shadow.topics, joined, degrees, self._params.rho)
+        edges = repair_tco_on_churn(interests, topics, joined, degrees, self._params.rho)
         ends: dict[NodeId, list[NodeId]] = {}
         for a, b in edges:
             ends.setdefault(a, []).append(b)
@@ -263,8 +272,6 @@ class Coordinator:
             return joined_in_truth(interests, session.shadow.topics, directory)
         # A node that has reported and left since connects nothing.
         reports = [(node, session.reports[node]) for node in interests]
-        if how == "probe":
-            return joined_by_probe(reports, self._context.topics)
         if how == "hop":
             dead = {*gone, *session.silent, *session.shadow.dead}
             return joined_by_hop(reports, interests, dead)

@@ -55,6 +55,10 @@ class Linking:
                     self._outbox.send(peer, LinkRequest(self._interest.about))
                 self._asked.setdefault(peer, now)
 
+    def has_asked(self, peer: NodeId) -> bool:
+        """Return whether this node asked a peer for a link a moment ago."""
+        return self._outbox.now() - self._asked.get(peer, -self._patience_ms) < self._patience_ms
+
     def link(self, about: Descriptor) -> bool:
         """Hold a link to a peer that shares a topic; otherwise end it. Return whether it is new."""
         peer = about.node

@@ -108,6 +108,9 @@ class Enlist(Message, frozen=True, gc=False, tag="omen-enlist"):
     """Whether to name the neighbours in the report."""
     starts: Interest
     """The topics in which the receiver starts a probe, because it has lost a neighbour there."""
+    left: NodeId | None
+    """The node that has left, if the report is to say whose news still comes without it. It is
+    believed for this report only."""
 
 
 class ProbeLabel(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -141,6 +144,8 @@ class ShadowReport(Message, frozen=True, gc=False, tag="omen-report"):
     degree: Count
     ties: tuple[Tie, ...]
     labels: tuple[ProbeLabel, ...]
+    fresh: tuple[ProbeLabel, ...]
+    """The roots of the safety net whose news still comes without the node that left."""
 
 
 class Mend(Message, frozen=True, gc=False, tag="omen-mend"):

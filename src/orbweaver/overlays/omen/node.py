@@ -93,8 +93,10 @@ class OMen(Overlay):
         self.repairs = Repairs(context, params, self.circle, self.views, self.pool)
         self.join_requests = JoinRequests()
         self.shedding = Shedding(context, params.shed_ms, self.interest, self.neighbors)
-        self.probing = Probing(context, self.interest, self.neighbors, self.shedding.tested)
         self.labels = ComponentLabels(me, params.heartbeat_ms)
+        self.probing = Probing(
+            context, self.interest, self.neighbors, self.shedding.tested, self.labels
+        )
         self.beats = 0
         self.ring_moved = True
         """Whether the ring neighbours have changed since the last cycle."""
@@ -169,6 +171,8 @@ class OMen(Overlay):
             self.tell_labels()
         elif timer == Coordinator.TIMER:
             self.give(self.repairs.go_on())
+        elif timer == Probing.TIMER:
+            self.give(self.probing.reports())
         elif timer == Cyclon.TIMER:
             cast(Cyclon, self.cyclon).wake()
         else:
@@ -276,8 +280,9 @@ class OMen(Overlay):
         if message.about.node != sender:
             return
         self.heard(sender)
+        asked = self.linking.has_asked(sender)
         self.link(message.about)
-        if sender in self.neighbors:
+        if sender in self.neighbors and not asked:  # a request of this node says as much
             self.context.outbox.send(sender, LinkAccept(self.interest.about))
 
     def on_link_accept(self, sender: NodeId, message: LinkAccept) -> None:
@@ -368,7 +373,8 @@ class OMen(Overlay):
 
     def ask_to_join(self) -> None:
         missing = self.uncovered()
-        if self.join_requests.due(missing) and self.circle.successors:
+        due = self.join_requests.due(self.interest.topics.mask, missing)
+        if due and self.circle.successors:
             topics = self.context.topics.of_mask(missing)
             number = self.context.outbox.now()
             join = Join(self.interest.about, topics, number)
@@ -395,12 +401,10 @@ class OMen(Overlay):
         self.repairs.gc_churn_event(sender, message)
 
     def on_enlist(self, sender: NodeId, message: Enlist) -> None:
-        self.give([(sender, self.probing.on_enlist(sender, message))])
+        self.probing.on_enlist(sender, message)
 
     def on_probe(self, sender: NodeId, message: Probe) -> None:
-        report = self.probing.on_probe(sender, message)
-        if report is not None:
-            self.give([(message.coordinator, report)])
+        self.probing.on_probe(sender, message)
         if message.coordinator in self.shedding.tested:
             reached = self.probing.reached(message.coordinator, message.number)
             if self.shedding.proved(message.coordinator, message.number, reached):

@@ -105,12 +105,13 @@ class Repairs:
 
     def go_on(self) -> Iterator[Given]:
         """Go on with the repairs under way. Successors are told of those that are done (Alg. 6,
-        notifySuccRange)."""
+        notifySuccRange). Of a join they know nothing: only one node was asked for it."""
         yield from self.coordinator.step(self._pool.gone())
         for event in self.coordinator.finished():
             self.churn.gc_churn_event(event)
-            for successor in self._circle.successors[: self._resilience]:
-                yield successor, Handled(*event)
+            if event.kind == "leave":
+                for successor in self._circle.successors[: self._resilience]:
+                    yield successor, Handled(*event)
 
     def _in_range(self) -> list[NodeId]:
         pending = self.churn.pending()
