@@ -171,3 +171,5 @@ def test_a_kept_ring_is_the_same_as_one_made_at_once(steps: list[tuple[int, int 
         others = [((p - places[0]) % SPACE, NodeId(n)) for n, p in places.items() if n]
         ring.choose(sorted(others))
         assert (kept.successors, kept.predecessors) == (ring.successors, ring.predecessors)
+        asked = range(0, 3000, 37)
+        assert kept.improving(asked) == [at for at, p in enumerate(asked) if kept.improves(p)]

@@ -18,6 +18,7 @@ from orbweaver.overlays.magnet import fingers as fingers_module
 from orbweaver.overlays.magnet import trees as trees_module
 from orbweaver.overlays.magnet.messages import (
     SAMPLES_MAX,
+    TOPICS_MAX,
     Acquired,
     Beat,
     Branching,
@@ -169,3 +170,24 @@ def test_a_child_that_is_not_ours_is_told_so() -> None:
     node.receive(PEER, Beat(True, (Branching("b", 5, NodeId(9), 1, 1, ()),)))
     ((to, answer),) = outbox.take()
     assert (to, type(answer).__name__, answer.topics) == (PEER, "LeaveTree", ("b",))  # type: ignore[attr-defined]
+
+
+def test_a_beat_for_more_trees_than_a_message_names_is_read_and_loses_no_child() -> None:
+    node, outbox = linked(PEER)
+    for i in range(TOPICS_MAX + 1):
+        node.receive(PEER, JoinTree(f"{i}", PEER, PEER << 32, True, 1))
+    homes = [t for t, branch in node.trees.branches.items() if PEER in branch.children]
+    while len(homes) <= TOPICS_MAX:
+        homes.append(f"more {len(homes)}")
+        branch = node.trees.become_root(homes[-1])
+        assert branch is not None
+        branch.children[PEER] = 0
+    outbox.take()
+    beats = []
+    for _ in range(20):
+        outbox.clock.now += 1000
+        node.receive(PEER, Ping(True, None))
+        node.wake(node.TIMER)
+        beats += [m for to, m in outbox.take() if to == PEER and isinstance(m, Beat)]
+    assert max(len(beat.branches) for beat in beats) == TOPICS_MAX
+    assert not any(beat.all for beat in beats), "the child would leave the trees of other parts"

@@ -14,7 +14,7 @@ from orbweaver.core.overlay import Context
 from orbweaver.gossip.messages import Recent
 from orbweaver.gossip.ring import KeptRing
 from orbweaver.overlays.magnet.branch import Branch, end_of
-from orbweaver.overlays.magnet.messages import Beat, Branching
+from orbweaver.overlays.magnet.messages import Beat, Branching, in_parts
 from orbweaver.overlays.magnet.params import MagnetParams
 
 ALL_EVERY = 4
@@ -94,7 +94,10 @@ class Beats:
 
     def _send(self, name_all: bool, out: dict[NodeId, list[Branching]]) -> None:
         for child, found in out.items():
-            self._outbox.send(child, Beat(name_all, tuple(found)))
+            parts = in_parts(found)
+            for part in parts:
+                # A part does not name all trees.
+                self._outbox.send(child, Beat(name_all and len(parts) == 1, part))
 
 
 def _branching(topic: Topic, branch: Branch, end: int, recent: tuple[Recent, ...]) -> Branching:

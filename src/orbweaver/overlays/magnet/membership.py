@@ -17,17 +17,21 @@ them does. Most messages would say the same again, or something that the next on
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 from orbweaver.core.identifiers import PLACE_OF_TOPIC, SPACE
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.overlay import Context
 from orbweaver.core.seeds import below, derive, sample
 from orbweaver.gossip.relays import Branch, Relays
-from orbweaver.overlays.magnet.messages import Report, Sample, TopicSamples, View
+from orbweaver.overlays.magnet.messages import Report, Sample, TopicSamples, View, in_parts
 from orbweaver.overlays.magnet.params import MagnetParams
 
 REPEAT = 12
 """Rounds after which a report or a result is sent again though nothing has changed."""
+
+PART = 512
+"""Most topics in a report or a result, each of which may have k samples."""
 
 WAIT_CYCLES = 5
 """Most cycles for which the first report on a topic waits for the reports of children."""
@@ -125,7 +129,8 @@ class Membership:
         self._round(self._context.outbox.now())
         down, self._down = self._down, {}
         for child, results in down.items():
-            self._context.outbox.send(child, View(tuple(results)))
+            for part in in_parts(results, PART):
+                self._context.outbox.send(child, View(part))
 
     def _round(self, now: int) -> None:
         repeat = now >= self._repeat_ms
@@ -165,9 +170,12 @@ class Membership:
                     combined.setdefault(parent, []).append(found)
         send = self._context.outbox.send
         for parent in dict.fromkeys((*leaf, *combined)):
-            topics = tuple(leaf.get(parent, ()))
-            report = Report(self._own if topics else None, topics, tuple(combined.get(parent, ())))
-            send(parent, report)
+            alone, together = (
+                in_parts(leaf.get(parent, ()), PART),
+                in_parts(combined.get(parent, ()), PART),
+            )
+            for topics, samples in zip_longest(alone, together, fillvalue=()):
+                send(parent, Report(self._own if topics else None, topics, samples))
 
     def _is_complete(self, known: Sampling, branch: Branch) -> bool:
         """Return whether all children have reported, or have been waited for long enough. After the

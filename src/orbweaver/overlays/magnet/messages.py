@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -13,12 +14,13 @@ from orbweaver.core.topics import Interest
 from orbweaver.gossip.descriptor import ENTRIES_MAX, Ages, Descriptor
 from orbweaver.gossip.messages import EventId, Recent
 
+T = TypeVar("T")
 Place = Annotated[int, Meta(ge=0)]
 """A place on the skewed ring, of 64 bits. The wire has no larger numbers."""
 SAMPLES_MAX = 256
 """Most samples of one topic in a message. No node keeps as many."""
 TOPICS_MAX = 4096
-"""Most topics in a message."""
+"""Most topics in a message. What names more of them goes into several."""
 Count = Annotated[int, Meta(ge=0)]
 
 
@@ -43,6 +45,11 @@ class Sample(msgspec.Struct, frozen=True, array_like=True, gc=False):
     placed: bool
     """The subscriber has run Algorithm 1. Its place means something."""
     version: Count
+
+
+def in_parts(items: Sequence[T], most: int = TOPICS_MAX) -> list[tuple[T, ...]]:
+    """Cut a sequence into the parts that one message each can carry."""
+    return [tuple(items[at : at + most]) for at in range(0, len(items), most)]
 
 
 class TopicSamples(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -29,6 +29,7 @@ from orbweaver.overlays.magnet.messages import (
     Grow,
     JoinTree,
     LeaveTree,
+    in_parts,
 )
 from orbweaver.overlays.magnet.params import MagnetParams
 from orbweaver.overlays.magnet.table import Table
@@ -210,7 +211,8 @@ class Trees:
                 branch.asked_ms = now
                 self.join_tree(topic, branch)
         for parent, topics in left.items():
-            self._outbox.send(parent, LeaveTree(tuple(topics)))
+            for part in in_parts(topics):
+                self._outbox.send(parent, LeaveTree(part))
 
     def _wait_ms(self, branch: Branch) -> int:
         """Return how long a node waits for the answer to joinTree: longer each time."""
