@@ -84,16 +84,18 @@ def joined_in_truth(
     joined: list[Joined] = []
     for start, mask in interests.items():
         fresh = mask & topics & ~reached.get(start, 0)
-        wave = [(start, fresh)]
         reached[start] = reached.get(start, 0) | fresh
-        while wave:
-            node, crossing = wave.pop()
+        waiting = {start: fresh} if fresh else {}
+        while waiting:
+            node = next(iter(waiting))
+            crossing = waiting.pop(node)
             for peer in directory.links_of(node):
                 news = crossing & directory.mask_of(peer) & ~reached.get(peer, 0)
                 if not news:
                     continue
                 reached[peer] = reached.get(peer, 0) | news
-                wave.append((peer, news))
+                # What comes before its turn goes on together.
+                waiting[peer] = waiting.get(peer, 0) | news
                 if peer in interests:
                     joined.append((start, peer, news))
     return joined

@@ -266,7 +266,8 @@ class Coordinator:
         directory = self._context.directory
         if session.event.kind == "join":  # what was there before is connected
             node = session.event.node
-            before = {n: mask for n, mask in interests.items() if n != node}
+            topics = session.shadow.topics
+            before = {n: mask & topics for n, mask in interests.items() if n != node}
             return joined_alike((1 << t, n, 0) for n, mask in before.items() for t in bits_of(mask))
         if how == "oracle" and directory is not None:
             return joined_in_truth(interests, session.shadow.topics, directory)

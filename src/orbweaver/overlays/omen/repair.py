@@ -53,13 +53,13 @@ class _Plan:
         self._places = {node: place for place, node in enumerate(self._nodes)}
         self._topics = [mask & topics for mask in interests.values()]
         self._degrees = [degrees.get(node, 0) for node in self._nodes]
-        size = self._size = len(self._nodes)
-        self._contribution = [0] * (size * size)
-        for a, b in combinations(range(size), 2):
-            shared = (self._topics[a] & self._topics[b]).bit_count()
-            self._contribution[a * size + b] = shared
+        self._contribution: dict[tuple[int, int], int] = {}
+        """The places of two nodes, the smaller first -> what an edge between them contributes."""
         self._groups: dict[int, dict[int, list[int]]] = {}
         """Topic -> place -> the places of its component. The members of one share the list."""
+        for place, mask in enumerate(self._topics):
+            for topic in bits_of(mask):
+                self._groups.setdefault(topic, {})[place] = [place]
 
     def note(self, a: NodeId, b: NodeId, mask: int) -> None:
         """Note that two nodes are connected in these topics, where both want them."""
@@ -67,11 +67,11 @@ class _Plan:
             self._join(self._places[a], self._places[b], mask)
 
     def edges(self, rho: float) -> list[Edge]:
-        size, degrees = self._size, self._degrees
+        degrees = self._degrees
+        self._count_contributions()
         heap: list[Potential] = [
-            (-self._contribution[a * size + b], max(degrees[a], degrees[b]), a, b)
-            for a, b in combinations(range(size), 2)
-            if self._contribution[a * size + b]
+            (-gain, max(degrees[a], degrees[b]), a, b)
+            for (a, b), gain in self._contribution.items()
         ]
         heapq.heapify(heap)
         new: list[Edge] = []
@@ -86,6 +86,16 @@ class _Plan:
             self._join(a, b, self._topics[a] & self._topics[b])
         return new
 
+    def _count_contributions(self) -> None:
+        """Count what each edge contributes. Most topics are connected already, and cost nothing."""
+        for group_of in self._groups.values():
+            groups = list({id(group): group for group in group_of.values()}.values())
+            for here, there in combinations(groups, 2):
+                for a in here:
+                    for b in there:
+                        pair = (a, b) if a < b else (b, a)
+                        self._contribution[pair] = self._contribution.get(pair, 0) + 1
+
     def _select(self, heap: list[Potential], most: int, rho: float) -> Potential | None:
         """Take the edge that the LowODA rule adds next out of the heap."""
         raising: Potential | None = None
@@ -96,7 +106,7 @@ class _Plan:
                 break  # no other edge can come near enough
             edge = heapq.heappop(heap)
             _, degree, a, b = edge
-            now = self._contribution[a * self._size + b]
+            now = self._contribution[a, b]
             if not now:
                 continue
             if now < -edge[0]:  # since it was looked at last, components were joined
@@ -118,15 +128,18 @@ class _Plan:
         return taken
 
     def _join(self, a: int, b: int, mask: int) -> None:
-        size, contribution = self._size, self._contribution
+        contribution = self._contribution
         for topic in bits_of(mask & self._topics[a] & self._topics[b]):
-            groups = self._groups.setdefault(topic, {})
-            here, there = groups.get(a) or [a], groups.get(b) or [b]
-            if a in there:
+            group_of = self._groups[topic]
+            here, there = group_of[a], group_of[b]
+            if here is there:
                 continue
-            for i in here:
-                for j in there:
-                    contribution[i * size + j if i < j else j * size + i] -= 1
-            both = here + there
-            for place in both:
-                groups[place] = both
+            if len(here) < len(there):
+                here, there = there, here
+            if contribution:  # before they are counted there is nothing to take back
+                for i in here:
+                    for j in there:
+                        contribution[(i, j) if i < j else (j, i)] -= 1
+            here += there
+            for place in there:
+                group_of[place] = here

@@ -106,7 +106,7 @@ class Mended:
             joined = joined_alike(
                 (1 << topic, node, NodeId(0))
                 for node, mask in shadow.backups.items()
-                for topic in bits_of(mask)
+                for topic in bits_of(mask & shadow.topics)
             )
         else:
             joined = joined_in_truth(interests, shadow.topics, self._oracle)
