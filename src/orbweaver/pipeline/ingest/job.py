@@ -13,6 +13,7 @@ from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.dataset import check_output, input_path
 from orbweaver.pipeline.ingest import peek
 from orbweaver.pipeline.ingest.kinds import Kind, Options, build_options, find
+from orbweaver.pipeline.ingest.plain import find_plain
 from orbweaver.workload.dialect import (
     HEAD_LINES,
     NAMED,
@@ -71,14 +72,16 @@ class Look:
     """The options, completed by the separator and the numbers of the columns that were found."""
     headers: frozenset[str]
     """The first lines that are headers."""
-    told: tuple[str, ...]
+    plain: str = ""
+    """What separates the names of a plain line; empty if no line is to be taken for one."""
+    told: tuple[str, ...] = ()
     """The decision about the first line of each file, for people to check."""
 
 
 def look(spark: SparkSession, job: IngestJob) -> Look:
     kind, options = job.kind, job.options
     if kind.whole:
-        return Look(options, frozenset(), ())
+        return Look(options, frozenset())
     heads = [peek.data_lines(_head(spark, name), options.comments) for name in job.files]
     asked = parse_columns(options.columns, 2, "pairs")
     numbers = [int(name) for name in asked if name.isdigit()]
@@ -111,7 +114,12 @@ def look(spark: SparkSession, job: IngestJob) -> Look:
         told[f"the first line {header.why}: '{head[0][:TOLD_MAX]}' (else --header {other})"] = None
     if asked:
         options = dataclasses.replace(options, columns=",".join(str(p + 1) for p in places))
-    return Look(options, frozenset(headers), tuple(told))
+    plain = ""
+    if kind.two_names and options.columns in ("", "1,2"):
+        plain = find_plain(
+            (line for head in heads for line in head), options.separator, options.comments
+        )
+    return Look(options, frozenset(headers), plain, tuple(told))
 
 
 def _split(line: str, separator: str) -> list[str]:

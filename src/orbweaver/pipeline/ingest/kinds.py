@@ -25,6 +25,8 @@ class Kind:
     """Numbers of the cells that hold a digit in every line except a header."""
     entry: str = "line"
     """The word for what is counted."""
+    two_names: bool = False
+    """Whether a line is two names, and what follows them does not count."""
     one_file: bool = False
     """Whether the place of a line in its file means something."""
     whole: bool = False
@@ -41,6 +43,7 @@ _ALL = (
         ("subscriptions",),
         "subscriptions:directed_edges",
         ("direction",),
+        two_names=True,
         topics_are_nodes=True,
     ),
     Kind(
@@ -49,6 +52,7 @@ _ALL = (
         "a friendship graph; each subscribes to the other",
         ("subscriptions",),
         "subscriptions:undirected_edges",
+        two_names=True,
         topics_are_nodes=True,
     ),
     Kind(
@@ -58,6 +62,7 @@ _ALL = (
         ("subscriptions",),
         "subscriptions:pairs",
         ("separator", "columns"),
+        two_names=True,
     ),
     Kind(
         "lists",

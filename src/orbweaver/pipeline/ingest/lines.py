@@ -13,6 +13,7 @@ from orbweaver.core.ids import TOPIC_BYTES_MAX
 from orbweaver.pipeline.dataset import input_path
 from orbweaver.pipeline.ingest import notes
 from orbweaver.pipeline.ingest.peek import REGEXES
+from orbweaver.pipeline.ingest.plain import left_name, right_name
 
 WHITE = " \t\r\n\f\x0b"
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -36,9 +37,13 @@ class TracePlan:
     is left; the number of merged entries is known when the table has been written."""
 
 
-def read_lines(spark: SparkSession, files: Sequence[str]) -> DataFrame:
+def read_lines(spark: SparkSession, files: Sequence[str], places: bool = True) -> DataFrame:
     """Return source (a file's name), text, and its place: path (of the file), block (of it) and
-    place (in an order that holds within a block)."""
+    place (in an order that holds within a block). Without `places` the source is empty and there is
+    nothing else: Spark would carry all of it along with every line, also where nobody asks."""
+    if not places:
+        read = spark.read.text([input_path(name) for name in files])
+        return read.select(F.lit("").alias("source"), F.col("value").alias("text"))
     return _with_source(spark.read.text([input_path(name) for name in files])).select(
         "source",
         "text",
@@ -61,24 +66,35 @@ def _with_source(read: DataFrame) -> DataFrame:
     return read.withColumn("source", F.url_decode(name)).withColumnRenamed("value", "text")
 
 
-def mark_lines(lines: DataFrame, headers: Collection[str], comments: str) -> DataFrame:
-    """Add `line`, the text without white space around it, and `note` for lines that are not data. A
-    header is the first line of data of a file, if it is one of `headers`; a later line that reads
-    the same is data."""
-    marked = lines.withColumn("line", F.btrim("text", F.lit(WHITE))).withColumn(
-        "note", F.lit(None).cast("string")
+def mark_lines(
+    lines: DataFrame, headers: Collection[str], comments: str, separator: str = ""
+) -> DataFrame:
+    """Add `note` for lines that are not data. A plain line, with `separator` between its names
+    (`plain.find_plain`), has them in `left` and `right`, which are null in the others; these have
+    `line`, the text without white space around it.
+
+    A header is the first line of data of a file, if it is one of `headers`; a later line that reads
+    the same is data.
+    """
+    trimmed = F.btrim("text", F.lit(WHITE))
+    careful = F.col("left").isNull()
+    marked = (
+        lines.withColumn("left", left_name(F.col("text"), separator))
+        .withColumn("right", F.when(~careful, right_name(F.col("text"), separator)))
+        .withColumn("line", F.when(careful, trimmed))
+        .withColumn("note", F.lit(None).cast("string"))
     )
     first = F.substring("line", 1, 1)
     marked = mark(
         marked,
-        (notes.NOT_UTF8, ~F.is_valid_utf8("text")),
+        (notes.NOT_UTF8, careful & ~F.is_valid_utf8("text")),
         (notes.BLANK, F.col("line") == ""),
         (notes.COMMENT, first.isin(list(comments)) if comments else F.lit(False)),
     )
     if not headers:
         return marked
     firsts = (
-        used(marked.filter(F.col("block") == 0))
+        used(marked.filter(F.col("block") == 0).withColumn("line", trimmed))
         .groupBy("path")
         .agg(F.min_by("line", "place").alias("line"), F.min("place").alias("place"))
         .filter(F.col("line").isin(sorted(headers)))
@@ -147,7 +163,7 @@ def number(text: Column) -> Column:
 def bad_topic(name: Column) -> Column:
     """Return whether a topic breaks the rule of `core.ids.check_topic`."""
     # Nearly all names pass the first test, and the others are slow.
-    plain = name.rlike(rf"^[\w.:@-]{{1,{TOPIC_BYTES_MAX}}}$")
+    plain = name.rlike(rf"^[\w.:@-]{{1,{TOPIC_BYTES_MAX}}}\z")
     return ~plain & (
         (F.octet_length(name) > TOPIC_BYTES_MAX)
         | name.rlike(r"(^|/)(/|$)")

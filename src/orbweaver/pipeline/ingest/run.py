@@ -22,7 +22,7 @@ from orbweaver.pipeline.dataset import (
     write_table,
 )
 from orbweaver.pipeline.ingest import notes, table_facts
-from orbweaver.pipeline.ingest.job import IngestJob, look, tables_of
+from orbweaver.pipeline.ingest.job import IngestJob, Look, look, tables_of
 from orbweaver.pipeline.ingest.kinds import Kind, Options
 from orbweaver.pipeline.ingest.lines import TracePlan, mark_lines, read_lines, read_whole
 from orbweaver.pipeline.schemas import REJECTED
@@ -56,19 +56,17 @@ def ingest(spark: SparkSession, job: IngestJob) -> IngestReport:
     with explained_failures():
         looked = look(spark, job)
         options = looked.options
-        if kind.whole:
-            lines = read_whole(spark, files)
-        else:
-            lines = mark_lines(read_lines(spark, files), looked.headers, options.comments)
-        plan = plan_of(kind)(lines, options)
+        plan = make_plan(spark, job, looked, places=bool(looked.headers) or kind.one_file)
         counts, weight = count(plan.entries)
         if not weight:
-            raise _nothing_usable(job, plan.entries, counts)
+            whole = make_plan(spark, job, looked, places=True)
+            raise _nothing_usable(job, whole.entries, counts)
         with whole_dataset(job.out, tables_of(kind)) as folder, cancelled_on_failure(spark):
             written = {n: write_table(rows, folder, n) for n, rows in plan.tables.items()}
             bad = _rejected_counts(counts)
-            # Without rejected entries there is no need to read the trace again.
-            unusable = rejected(plan.entries) if bad else spark.createDataFrame([], REJECTED)
+            unusable = spark.createDataFrame([], REJECTED)
+            if bad:  # else there is no need to read the trace again
+                unusable = rejected(make_plan(spark, job, looked, places=True).entries)
             written["rejected"] = write_table(unusable, folder, "rejected")
             sizes = {name: count_rows(folder, name) for name in written}
             found: table_facts.Facts = {}
@@ -98,6 +96,16 @@ def ingest(spark: SparkSession, job: IngestJob) -> IngestReport:
 def manifest(kind: Kind, report: IngestReport) -> dict[str, Any]:
     plain = dataclasses.asdict(report)
     return {"made_by": "ingest", "topics_are_nodes": kind.topics_are_nodes} | plain
+
+
+def make_plan(spark: SparkSession, job: IngestJob, looked: Look, places: bool) -> TracePlan:
+    """Return the plan. Without `places`, no entry says where it comes from."""
+    if job.kind.whole:
+        lines = read_whole(spark, job.files)
+    else:
+        read = read_lines(spark, job.files, places)
+        lines = mark_lines(read, looked.headers, looked.options.comments, looked.plain)
+    return plan_of(job.kind)(lines, looked.options)
 
 
 def plan_of(kind: Kind) -> Callable[[DataFrame, Options], TracePlan]:

@@ -6,7 +6,7 @@ subscribes to its topic (Vitis IV-E, OMen 6.1). In the other kinds topics have n
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from orbweaver.pipeline.dataset import conform
@@ -46,16 +46,14 @@ def directed_edges(lines: DataFrame, options: Options) -> TracePlan:
 
 def undirected_edges(lines: DataFrame, options: Options) -> TracePlan:
     rows = _edges(lines, topics=("a", "b"))
-    # One spelling for a-b and b-a, so that duplicates meet before there are twice as many.
-    once = used(rows).select(F.least("a", "b").alias("a"), F.greatest("a", "b").alias("b"))
     both = F.array(
         F.struct(F.col("a").alias("node"), F.col("b").alias("topic")),
         F.struct(F.col("b").alias("node"), F.col("a").alias("topic")),
     )
-    pairs = once.distinct().select(F.inline(both))
+    pairs = used(rows).select(F.inline(both))
     return TracePlan(
         entries(rows),
-        {"subscriptions": conform(pairs, SUBSCRIPTIONS).orderBy("node", "topic")},
+        {"subscriptions": distinct_subscriptions(pairs)},
         (notes.DUPLICATE, "subscriptions", 2),
     )
 
@@ -64,18 +62,19 @@ def _edges(lines: DataFrame, topics: tuple[str, ...]) -> DataFrame:
     rows = mark(lines, (notes.UNBALANCED, unbalanced("line")))
     rows = with_cells(rows, ANY_SEPARATOR, 2)
     # Some exporters put every cell in quotes; a user's name has none.
-    names = {name: F.btrim(cell(i), F.lit('"')) for i, name in enumerate(("a", "b"))}
+    a, b = (F.btrim(cell(i), F.lit('"')) for i in range(2))
+    rows = rows.withColumns({"a": F.coalesce("left", a), "b": F.coalesce("right", b)})
     return mark(
-        rows.withColumns(names),
+        rows,
         (notes.EMPTY, (F.col("a") == "") | (F.col("b") == "")),
-        *((notes.BAD_TOPIC, bad_topic(F.col(name))) for name in topics),
+        *((notes.BAD_TOPIC, careful_bad_topic(name)) for name in topics),
         (notes.SELF_LOOP, F.col("a") == F.col("b")),
     )
 
 
 def pairs(lines: DataFrame, options: Options) -> TracePlan:
     rows = named_pairs(lines, options.separator, options.columns)
-    rows = mark(rows, (notes.BAD_TOPIC, bad_topic(F.col("topic"))))
+    rows = mark(rows, (notes.BAD_TOPIC, careful_bad_topic("topic")))
     found = used(rows).select("node", "topic")
     return TracePlan(
         entries(rows),
@@ -90,9 +89,13 @@ def named_pairs(lines: DataFrame, separator: str, columns: str = "") -> DataFram
     of_node, of_topic = (int(number) - 1 for number in (columns or "1,2").split(","))
     if separator == "tab":
         # A tab at an end of the line stands beside an empty cell.
-        lines = lines.withColumn("line", F.btrim("text", F.lit(WHITE.replace("\t", ""))))
+        trimmed = F.btrim("text", F.lit(WHITE.replace("\t", "")))
+        lines = lines.withColumn("line", F.when(F.col("left").isNull(), trimmed))
     rows = with_quoted_cells(lines, separator, 1 + max(of_node, of_topic), (of_node, of_topic))
-    return rows.withColumns({"node": cell(of_node), "topic": cell(of_topic)})
+    # Only the first two columns of a line are ever plain.
+    return rows.withColumns(
+        {"node": F.coalesce("left", cell(of_node)), "topic": F.coalesce("right", cell(of_topic))}
+    )
 
 
 def lists(lines: DataFrame, options: Options) -> TracePlan:
@@ -138,7 +141,7 @@ def edits(lines: DataFrame, options: Options) -> TracePlan:
     return TracePlan(
         entries(rows),
         {
-            "subscriptions": distinct_subscriptions(found),
+            "subscriptions": distinct_subscriptions(found.distinct()),
             "publications": conform(events, PUBLICATIONS).orderBy("time_ms", "node", "topic"),
         },
         (notes.REPEATED_EDIT, "subscriptions", 1),
@@ -147,8 +150,18 @@ def edits(lines: DataFrame, options: Options) -> TracePlan:
 
 def distinct_subscriptions(pairs: DataFrame) -> DataFrame:
     """Return each pair once, in an order that does not depend on partitions: readers number nodes
-    in the order of the rows."""
-    return conform(pairs, SUBSCRIPTIONS).distinct().orderBy("node", "topic")
+    in the order of the rows.
+
+    A pair and its duplicates go where the order has them, so that rows move once; `distinct`
+    and `orderBy` would move them twice. Where most are duplicates, take them out before.
+    """
+    placed = conform(pairs, SUBSCRIPTIONS).repartitionByRange("node", "topic")
+    return placed.distinct().sortWithinPartitions("node", "topic")
+
+
+def careful_bad_topic(name: str) -> Column:
+    """Return whether a topic breaks the rule; a plain line has been seen to keep it."""
+    return F.col("left").isNull() & bad_topic(F.col(name))
 
 
 def from_origin(events: DataFrame, origin: str, first: str, *others: str) -> DataFrame:
