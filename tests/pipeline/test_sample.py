@@ -7,7 +7,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.testing import assertDataFrameEqual
 
 from orbweaver.core.errors import UsageError
 from orbweaver.pipeline.dataset import write_manifest
@@ -18,7 +19,7 @@ from orbweaver.pipeline.sample.choice import choose
 from orbweaver.pipeline.sample.draws import machines, random_topics, seed_universe, uniform
 from orbweaver.pipeline.sample.methods import SampleSettings, build_settings
 from orbweaver.pipeline.sample.run import induced, sample
-from orbweaver.pipeline.schemas import CHURN, PUBLICATIONS, SUBSCRIPTIONS
+from orbweaver.pipeline.schemas import CHURN, NODES, PUBLICATIONS, SUBSCRIPTIONS
 from tests.pipeline.ingest_runs import rows
 
 Pairs = set[tuple[str, str]]
@@ -42,11 +43,16 @@ def pairs_of(rows: DataFrame) -> Pairs:
     return {(row["node"], row["topic"]) for row in rows.collect()}
 
 
+def search(source: DataFrame, settings: SampleSettings, topics_are_nodes: bool = True) -> list[Row]:
+    with breadth_first(source, settings, topics_are_nodes) as nodes:
+        return nodes.collect()
+
+
 @pytest.mark.parametrize("along", ["followed", "followers", "both"])
 def test_a_search_grows_along_the_graph(spark: SparkSession, along: str) -> None:
     pairs = graph(300, 3)
     settings = SampleSettings("bfs", nodes=120, seeds=3, along=along, seed=5)
-    found = breadth_first(table(spark, pairs), settings, topics_are_nodes=True).collect()
+    found = search(table(spark, pairs), settings)
     hops = {row["node"]: row["hop"] for row in found}
     assert len(hops) == len(found) == 120
     forward = pairs if along != "followers" else set()
@@ -68,35 +74,40 @@ def test_a_search_grows_along_the_graph(spark: SparkSession, along: str) -> None
 def test_a_search_does_not_depend_on_partitions(spark: SparkSession) -> None:
     source = table(spark, graph(200, 4))
     settings = SampleSettings("bfs", nodes=60, seeds=2, seed=1)
-    runs = [
-        {tuple(row) for row in breadth_first(source.repartition(n), settings, True).collect()}
-        for n in PARTITIONS
-    ]
+    runs = [{tuple(row) for row in search(source.repartition(n), settings)} for n in PARTITIONS]
     assert runs[0] == runs[1]
-    other = breadth_first(source, SampleSettings("bfs", nodes=60, seeds=2, seed=2), True)
-    assert {tuple(row) for row in other.collect()} != runs[0]
+    other = search(source, SampleSettings("bfs", nodes=60, seeds=2, seed=2))
+    assert {tuple(row) for row in other} != runs[0]
 
 
 def test_a_search_goes_on_elsewhere(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten islands of four: one search sees one island."""
+    """Ten islands of four: one search sees one island. The executors keep nothing afterwards."""
     monkeypatch.setattr(bfs, "LAYERS_MAX", 2)
     pairs = {(f"{i}{a}", f"{i}{b}") for i in range(10) for a in "abcd" for b in "abcd" if a != b}
     source = table(spark, pairs)
-    found = breadth_first(source, SampleSettings("bfs", nodes=30, seeds=1), True).collect()
+    kept = spark.sparkContext._jsc.getPersistentRDDs
+    before = set(kept())
+    settings = SampleSettings("bfs", nodes=30, seeds=1)
+    with breadth_first(source, settings, True) as nodes:
+        found = nodes.collect()
+        assert set(kept()) > before
+    assert set(kept()) == before
     assert len({row["node"] for row in found}) == len(found) == 30
     with pytest.raises(UsageError, match="50 nodes are wanted, but there are only 40"):
-        breadth_first(source, SampleSettings("bfs", nodes=50, seeds=1), True)
+        search(source, SampleSettings("bfs", nodes=50, seeds=1))
+    assert set(kept()) == before
 
 
 def test_a_search_through_shared_topics(spark: SparkSession) -> None:
     """A group named like a node is not that node."""
     chain = {(str(i), f"{i + d}") for i in range(20) for d in (0, 1)}
     settings = SampleSettings("bfs", nodes=5, seeds=1, seed=3)
-    nodes = breadth_first(table(spark, chain), settings, topics_are_nodes=False)
-    hops = {int(row["node"]): row["hop"] for row in nodes.collect()}
+    found = search(table(spark, chain), settings, topics_are_nodes=False)
+    hops = {int(row["node"]): row["hop"] for row in found}
     (start,) = (node for node, hop in hops.items() if hop == 0)
     assert len(hops) == 5
     assert all(abs(node - start) == hop for node, hop in hops.items())
+    nodes = spark.createDataFrame(found, NODES)
     kept = pairs_of(induced(table(spark, chain), nodes, topics_are_nodes=False))
     assert kept == {(a, b) for a, b in chain if int(a) in hops}
 
@@ -113,16 +124,17 @@ def test_seed_universe(spark: SparkSession) -> None:
     pairs = {(f"u{a}", f"t{b}") for a, b in graph(300, 5)}
     source = table(spark, pairs)
     settings = SampleSettings("seed-universe", seeds=12, topics=6, seed=4)
-    found = [pairs_of(seed_universe(source.repartition(n), settings, False)) for n in PARTITIONS]
-    assert found[0] == found[1]
+    frames = [seed_universe(source.repartition(n), settings, False) for n in PARTITIONS]
+    assertDataFrameEqual(*frames)
+    found = pairs_of(frames[0])
     chosen = choose(source.select("topic").distinct(), 12, 4, "seeds").collect()
     seeds = {row["topic"] for row in chosen}
     universe = {node for node, topic in pairs if topic in seeds}
     inside = {(node, topic) for node, topic in pairs if node in universe}
     popularity = Counter(topic for _, topic in inside)
-    topics = {topic for _, topic in found[0]}
+    topics = {topic for _, topic in found}
     assert len(topics) == 6
-    assert found[0] == {(node, topic) for node, topic in inside if topic in topics}
+    assert found == {(node, topic) for node, topic in inside if topic in topics}
     left = [size for topic, size in popularity.items() if topic not in topics]
     assert min(popularity[topic] for topic in topics) >= max(left)
 

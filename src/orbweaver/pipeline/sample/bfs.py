@@ -7,16 +7,16 @@ plan would double in every round.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.utils import is_remote
 
 from orbweaver.core.errors import UsageError
-from orbweaver.pipeline.sample.choice import choose
+from orbweaver.pipeline.sample.choice import choose, small
 from orbweaver.pipeline.sample.methods import SampleSettings
-
-BROADCAST_NODES = 500_000
-"""Largest frontier, in nodes, that is sent to where the subscriptions are. A larger one is left to
-Spark, which may rather move the subscriptions."""
 
 LAYERS_MAX = 16
 """Most layers that are searched one by one before they are made one table."""
@@ -28,11 +28,34 @@ def _checkpoint(rows: DataFrame) -> DataFrame:
     return rows.localCheckpoint()
 
 
+def _release(tables: Iterable[DataFrame]) -> None:
+    """Free what executors keep of detached tables. A Connect server does so by itself, when the
+    client has forgotten a table; elsewhere it would happen when Java next collects garbage."""
+    if not is_remote():
+        for rows in tables:
+            rows._jdf.logicalPlan().rdd().unpersist(False)
+
+
+@contextmanager
 def breadth_first(
     subscriptions: DataFrame, settings: SampleSettings, topics_are_nodes: bool
+) -> Iterator[DataFrame]:
+    """Yield exactly `nodes` nodes, each with its hop: 0 for a seed, else one more than the hop of
+    a neighbour in the sample. They are kept as long as the body runs."""
+    kept: list[DataFrame] = []
+    try:
+        yield _search(subscriptions, settings, topics_are_nodes, kept)
+    finally:
+        _release(kept)
+
+
+def _search(
+    subscriptions: DataFrame,
+    settings: SampleSettings,
+    topics_are_nodes: bool,
+    kept: list[DataFrame],
 ) -> DataFrame:
-    """Return exactly `nodes` nodes, each with its hop: 0 for a seed, else one more than the hop of
-    a neighbour in the sample."""
+    """Return the nodes, and note in `kept` what executors keep for them."""
     all_nodes = subscriptions.select("node")
     if topics_are_nodes:
         all_nodes = all_nodes.union(subscriptions.select(F.col("topic").alias("node")))
@@ -53,6 +76,7 @@ def breadth_first(
             candidates = _without(found.distinct(), seen)
         layer = choose(candidates, count, settings.seed, "bfs")
         layer = _checkpoint(layer.withColumn("hop", F.lit(hop).cast("bigint")))
+        kept.append(layer)
         size = layer.count()
         if size == 0:
             if hop == 0:
@@ -62,10 +86,12 @@ def breadth_first(
             frontier = None
             continue
         taken += size
-        seen = [*seen, layer] if len(seen) < LAYERS_MAX else [_checkpoint(_all([*seen, layer]))]
-        frontier = layer.select("node")
-        if size <= BROADCAST_NODES:
-            frontier = F.broadcast(frontier)
+        seen = [*seen, layer]
+        if len(seen) > LAYERS_MAX:
+            seen = [_checkpoint(_all(seen))]
+            _release(kept[:-1])  # the last one is the frontier
+            kept[:] = [kept[-1], *seen]
+        frontier = small(layer.select("node"), size)
     return _all(seen)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from orbweaver.pipeline.sample.choice import choose, in_random_order
+from orbweaver.pipeline.sample.choice import choose, in_random_order, small
 from orbweaver.pipeline.sample.methods import SampleSettings
 
 
@@ -19,7 +19,7 @@ def seed_universe(
     a random seed set. "The X most subscribed-to journals in this universe" are the topics; where a
     topic is the journal of a node, the node must be in the universe."""
     seeds = choose(subscriptions.select("topic").distinct(), settings.seeds, settings.seed, "seeds")
-    universe = subscriptions.join(F.broadcast(seeds), "topic").select("node").distinct()
+    universe = subscriptions.join(small(seeds, settings.seeds), "topic").select("node").distinct()
     universe = _at_most(universe, settings)
     inside = subscriptions.join(universe, "node", "left_semi")
     candidates = inside
@@ -33,7 +33,7 @@ def seed_universe(
         .limit(settings.topics)
         .select("topic")
     )
-    return inside.join(F.broadcast(publishers), "topic", "left_semi")
+    return inside.join(small(publishers, settings.topics), "topic", "left_semi")
 
 
 def random_topics(subscriptions: DataFrame, settings: SampleSettings) -> DataFrame:
@@ -41,7 +41,7 @@ def random_topics(subscriptions: DataFrame, settings: SampleSettings) -> DataFra
     topics = choose(
         subscriptions.select("topic").distinct(), settings.topics, settings.seed, "topics"
     )
-    inside = subscriptions.join(F.broadcast(topics), "topic", "left_semi")
+    inside = subscriptions.join(small(topics, settings.topics), "topic", "left_semi")
     kept = _at_most(inside.select("node").distinct(), settings)
     return inside if not settings.nodes else inside.join(kept, "node", "left_semi")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,7 @@ def sample(
         explained_failures(),
         whole_dataset(out, tables) as made,
         cancelled_on_failure(spark),
+        ExitStack() as ending,
     ):
         written: dict[str, DataFrame] = {}
         ccdf: list[dict[str, Any]] = []
@@ -106,7 +108,7 @@ def sample(
                     topics_are_nodes = are_nodes(source)
             else:
                 source = read_table(spark, folder, "subscriptions", SUBSCRIPTIONS)
-            nodes_found, part = take(source, settings, bool(topics_are_nodes))
+            nodes_found, part = take(source, settings, bool(topics_are_nodes), ending)
             ordered = conform(part, SUBSCRIPTIONS).orderBy("node", "topic")
             written["subscriptions"] = write_table(ordered, made, "subscriptions")
             nodes = nodes_found if nodes_found is not None else _flat(written["subscriptions"])
@@ -148,12 +150,12 @@ def are_nodes(subscriptions: DataFrame) -> bool:
 
 
 def take(
-    subscriptions: DataFrame, settings: SampleSettings, topics_are_nodes: bool
+    subscriptions: DataFrame, settings: SampleSettings, topics_are_nodes: bool, ending: ExitStack
 ) -> tuple[DataFrame | None, DataFrame]:
     """Return the sample's nodes, if they are known apart from their subscriptions, and its
-    subscriptions."""
+    subscriptions. What executors keep for them is freed at `ending`."""
     if settings.method == "bfs":
-        nodes = breadth_first(subscriptions, settings, topics_are_nodes)
+        nodes = ending.enter_context(breadth_first(subscriptions, settings, topics_are_nodes))
         return nodes, induced(subscriptions, nodes, topics_are_nodes)
     if settings.method == "seed-universe":
         return None, seed_universe(subscriptions, settings, topics_are_nodes)
