@@ -3,7 +3,7 @@ only when a command uses it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -24,14 +24,17 @@ def lab_imports() -> Iterator[None]:
 
 
 def start_spark(
-    master: str | None, command: str, conf: Sequence[str] | None = None
+    master: str | None,
+    command: str,
+    conf: Sequence[str] | None = None,
+    purpose: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """Start Spark with the settings of `--conf`."""
+    """Start Spark with the settings of `--conf`, and those of `purpose` if it is not running."""
     settings = parse_conf(conf or ())
     with lab_imports():
         from orbweaver.pipeline.session import spark_session
     with err.status("starting Spark"):
-        return spark_session(master, f"orbweaver {command}", settings)
+        return spark_session(master, f"orbweaver {command}", settings, purpose=purpose)
 
 
 def parse_conf(given: Sequence[str]) -> dict[str, str]:

@@ -22,7 +22,7 @@ from orbweaver.cli.options import (
 )
 from orbweaver.cli.seeds import parse_seeds
 from orbweaver.cli.simulate import print_result
-from orbweaver.cli.spark import lab_imports, start_spark
+from orbweaver.cli.spark import lab_imports, parse_conf, start_spark
 from orbweaver.cli.stores import checked_store
 from orbweaver.cli.terminal import err, out, print_json, progress, show, table
 from orbweaver.core.errors import UsageError
@@ -93,12 +93,14 @@ def run_sweep(
     """Run jobs through Spark and show a bar."""
     with lab_imports():
         from orbweaver.pipeline.dataset import explained_failures
+        from orbweaver.pipeline.memory import sweep_settings
         from orbweaver.pipeline.sweep import sweep as sweep_stage
     # Before Spark starts, which takes a while.
     kept = checked_store(store, storage_option, "its runs are repeated")
     for job in jobs:
         run_id(*job)  # raises if a file it names is missing or a parameter is wrong
-    spark = start_spark(master, "sweep", conf)
+    purpose = sweep_settings(master, jobs, memory_gb, parse_conf(conf or ()))
+    spark = start_spark(master, "sweep", conf, purpose)
     with progress("running", len(jobs), count=True) as bar, explained_failures():
         return sweep_stage(spark, jobs, kept, memory_gb, done=lambda there, _: bar(there))
 

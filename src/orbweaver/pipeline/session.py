@@ -80,11 +80,13 @@ def spark_session(
     app: str = "orbweaver",
     settings: Mapping[str, str] | None = None,
     python: str | None = None,
+    purpose: Mapping[str, str] | None = None,
 ) -> SparkSession:
     """Return the session of this process, made at the first call.
 
     `master` None means the existing session, else `local[*]`. `settings` are Spark's and override
-    ours. `python` is the interpreter on the workers of a cluster.
+    ours. `python` is the interpreter on the workers of a cluster. `purpose` are settings that suit
+    what the session is made for; a session that exists need not have them.
     """
     global _session, _master
     with _lock:
@@ -107,7 +109,8 @@ def spark_session(
         if master.startswith("sc://"):
             _session = _connect(master, app, settings or {})
         else:
-            _session = _launch(master, app, settings or {}, python)
+            wanted = {**(purpose or {}), **(settings or {})}
+            _session = _launch(master, app, wanted, python)
         _master = master
         if not _is_local(master):
             ship_code(_session)
