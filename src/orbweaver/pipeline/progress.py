@@ -12,12 +12,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 POLL_SECONDS = 0.25
 """Seconds between two looks at the tracker; each look is a handful of calls into the JVM."""
@@ -43,7 +44,7 @@ def job_progress(spark: SparkSession, label: str, console: Console | None = None
     """Show a bar while the body runs jobs. Shows nothing if stderr is no terminal; never raises."""
     with ExitStack() as ending:
         with suppress(Exception):
-            _begin(ending, spark, label, console or Console(stderr=True))
+            _begin(ending, spark, label, console)
         yield
 
 
@@ -77,7 +78,12 @@ def count_tasks(tracker: Tracker, group: str) -> tuple[int, int]:
     return sum(done for done, _ in counted.values()), sum(total for _, total in counted.values())
 
 
-def _begin(ending: ExitStack, spark: SparkSession, label: str, console: Console) -> None:
+def _begin(ending: ExitStack, spark: SparkSession, label: str, console: Console | None) -> None:
+    # Here, since workers import this module too, and have no terminal.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = console or Console(stderr=True)
     if not console.is_terminal:
         # The group is set all the same: it names the jobs in Spark's own UI and logs.
         if not is_remote():
