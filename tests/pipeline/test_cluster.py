@@ -16,7 +16,7 @@ import sysconfig
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pandas
@@ -24,8 +24,12 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+from orbweaver.pipeline import sweep as stage
+from orbweaver.pipeline import upkeep
 from orbweaver.pipeline.java import java_home
 from orbweaver.pipeline.session import spark_session
+from orbweaver.pipeline.store import RunStore, locate_store
+from orbweaver.study.run import Job
 from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
 LOOPBACK = "127.0.0.1"
@@ -75,6 +79,35 @@ def simulate(spark: SparkSession) -> list[dict[str, Any]]:
     jobs = [(msgspec.json.encode(s).decode(), seed) for s in SCENARIOS for seed in SEEDS]
     tasks = spark.createDataFrame(jobs, "scenario string, seed long").repartition(len(jobs))
     return [row.asDict() for row in tasks.mapInPandas(run, SCHEMA).collect()]
+
+
+def sweep_and_lose_one(spark: SparkSession, folder: Path) -> list[str]:
+    """Sweep the same runs, one of which ends the executor that it is on, the first time."""
+    struck, run_job = str(folder / "struck"), stage.run_job
+
+    # Sent by value, as everything in this file is when it is run as a script.
+    def strike(job: Job, store: RunStore) -> dict[str, str]:
+        import os
+        import signal
+        import time
+        from pathlib import Path
+
+        if job[1] == SEEDS[-1]:
+            try:
+                os.close(os.open(struck, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                return run_job(job, store)
+            # The executor's Java has a daemon, which has this process.
+            java = Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1]
+            os.kill(int(java), signal.SIGKILL)
+            time.sleep(60)
+        return run_job(job, store)
+
+    stage.run_job = strike
+    jobs = [(scenario, seed) for scenario in SCENARIOS for seed in SEEDS]
+    swept = stage.sweep(spark, jobs, locate_store(str(folder / "store")), wave=len(jobs))
+    assert swept.failures == []
+    return [result.digest for result in swept.results]
 
 
 class Cluster:
@@ -171,21 +204,32 @@ def bare_python(folder: Path) -> Path:
     return path
 
 
-def test_a_cluster_computes_what_one_machine_does(
-    master: str, spark: SparkSession, tmp_path: Path
-) -> None:
+class Driven(NamedTuple):
+    """What the driver printed, and where it kept the runs of its sweep."""
+
+    simulated: list[dict[str, str]]
+    swept: list[str]
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def driven(master: str, tmp_path_factory: pytest.TempPathFactory) -> Driven:
+    folder = tmp_path_factory.mktemp("driver")
     done = subprocess.run(
-        [sys.executable, __file__, master, str(bare_python(tmp_path))],
+        [sys.executable, __file__, master, str(bare_python(folder)), str(folder)],
         env=os.environ | {"SPARK_LOCAL_IP": LOOPBACK},
         capture_output=True,
         text=True,
         timeout=200,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    there: list[dict[str, str]] = json.loads(done.stdout)
-    here = simulate(spark)
+    lost = r"spark: ERROR TaskSchedulerImpl: Lost executor \d on \S+: [^\n]+\n"
+    assert re.fullmatch(lost, done.stderr), done.stderr
+    return Driven(*json.loads(done.stdout), folder)
 
+
+def test_a_cluster_computes_what_one_machine_does(driven: Driven, spark: SparkSession) -> None:
+    there, here = driven.simulated, simulate(spark)
     assert sorted(row["digest"] for row in there) == sorted(row["digest"] for row in here)
     assert len({row["digest"] for row in there}) == len(SCENARIOS) * len(SEEDS)
     # Both workers had a share, and what ran was sent to them.
@@ -193,6 +237,17 @@ def test_a_cluster_computes_what_one_machine_does(
     for row in there:
         assert re.search(r"/orbweaver-[^/]+\.zip/orbweaver/__init__\.pyc?$", row["code"]), row
     assert not any(".zip" in row["code"] for row in here)
+
+
+def test_a_sweep_outlives_an_executor(driven: Driven) -> None:
+    """What was lost with it is run again, and every run is stored once."""
+    assert (driven.folder / "struck").exists(), "an executor was killed"
+    assert sorted(driven.swept) == sorted(row["digest"] for row in driven.simulated)
+    store = locate_store(str(driven.folder / "store"))
+    kept = [one.result.digest for one in store.results().each()]
+    assert sorted(kept) == sorted(driven.swept)
+    assert upkeep.damaged(store, thorough=True) == {}
+    assert upkeep.incomplete(store) == set()
 
 
 if __name__ == "__main__":
@@ -209,5 +264,5 @@ if __name__ == "__main__":
             "spark.cores.max": "2",
         },
     )
-    print(json.dumps(simulate(session)))
+    print(json.dumps([simulate(session), sweep_and_lose_one(session, Path(sys.argv[3]))]))
     session.stop()
