@@ -4,7 +4,7 @@ import pytest
 
 from orbweaver.core.topics import NOTHING, TopicTable
 from orbweaver.gossip.cyclon import Cyclon
-from orbweaver.gossip.descriptor import AHEAD_MS, Descriptor
+from orbweaver.gossip.descriptor import AGE_MAX, AHEAD_MS, Descriptor
 from orbweaver.gossip.messages import Shuffle, ShuffleReply
 from tests.gossip.fake_outbox import Clock, FakeOutbox, Pump, make_context, own_interest
 
@@ -266,3 +266,10 @@ def test_only_a_node_itself_may_be_far_ahead_of_our_time():
     cyclon.on_shuffle(2, Shuffle(*entries(1, version=future - 1)))
     cyclon.on_shuffle(2, Shuffle(*entries(2, version=1 << 62)))
     assert known(cyclon) == {1, 2}
+
+
+def test_an_entry_that_is_too_old_is_ignored():
+    cyclon, _ = make()
+    cyclon.on_shuffle_reply(50, ShuffleReply(*entries(1, age=AGE_MAX)))
+    cyclon.on_shuffle_reply(50, ShuffleReply(*entries(2, age=AGE_MAX + 1)))
+    assert known(cyclon) == {1}

@@ -6,7 +6,7 @@ from collections import Counter
 
 from orbweaver.core.ids import NodeId
 from orbweaver.core.topics import TopicTable
-from orbweaver.gossip.descriptor import AHEAD_MS, Descriptor
+from orbweaver.gossip.descriptor import AGE_MAX, AHEAD_MS, Descriptor
 from orbweaver.gossip.messages import News, NewsReply
 from orbweaver.gossip.newscast import Newscast
 from tests.gossip.fake_outbox import Clock, FakeOutbox, Pump, make_context, own_interest
@@ -193,3 +193,15 @@ def test_only_a_node_itself_may_be_far_ahead_of_our_time() -> None:
     says(part, 2, wanting("a", 1, future - 1))
     says(part, 2, wanting("a", 2, 1 << 62))
     assert [told.node for told in sampled(part)] == [1, 2]
+
+
+def test_an_entry_that_is_too_old_is_ignored() -> None:
+    part, _ = lone()
+    hear(part, (entry(1), AGE_MAX), (entry(2), AGE_MAX + 1))
+    assert [e.node for e in sampled(part)] == [1]
+
+
+def test_no_more_contacts_are_called_than_the_view_holds() -> None:
+    part, outbox = lone(view_size=3)
+    part.meet([NodeId(n) for n in range(1, 50)])
+    assert [to for to, _ in outbox.take()] == [1, 2, 3]

@@ -82,6 +82,8 @@ def test_a_liar_does_not_make_a_node_look_like_one(node, monkeypatch):
     node.run(5000)
     told = {message.event for message in node.sent(Notice, READER)}
     assert told == {name(seq) for seq in range(10)}
+    asked = {message.event for message in node.sent(Pull, READER)}
+    assert asked == {name(seq) for seq in range(10)}, "nor are others asked for its inventions"
     node.on_pulled(LIAR, Pulled(event(40), 1, 0))
     assert node.sent(Notice, READER)[-1].event == name(40), "passed on once it is here"
 

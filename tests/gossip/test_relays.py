@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from orbweaver.core.ids import NodeId
 from orbweaver.core.topics import TopicTable
+from orbweaver.gossip import relays as module
 from orbweaver.gossip.messages import Relay, Unrelay
 from orbweaver.gossip.relays import PERIODS_MAX, Relays
 from tests.gossip.fake_outbox import FakeOutbox, make_context
@@ -133,3 +136,31 @@ def test_a_tree_that_moves_leaves_its_old_parent() -> None:
     relays.reroute()
     relays.step()
     assert outbox.take() == [(6, Relay(("a",))), (5, Unrelay(("a",)))]
+
+
+def test_one_child_puts_a_node_on_a_bounded_number_of_trees(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "BRANCHES_OF_CHILD", 2)
+    relays, outbox = part(Hop(5))
+    for _ in range(2):
+        relays.on_relay(NodeId(3), Relay(("a", "b", "c", "d")))
+    assert list(relays.branches) == ["a", "b"]
+    outbox.clock.now = PERIODS_MAX * PERIOD - 1
+    relays.on_relay(NodeId(3), Relay(("a", "b", "c")))
+    outbox.clock.now += 2
+    relays.step()
+    assert list(relays.branches) == ["a", "b"], "requests of known trees are still renewed"
+    relays.on_relay(NodeId(4), Relay(("c",)))
+    assert relays.peers("c") == [4, 5], "another child has its own share"
+
+
+def test_all_children_put_a_node_on_a_bounded_number_of_trees(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "BRANCHES_MAX", 3)
+    relays, _ = part(Hop(5))
+    for child in range(10, 20):
+        relays.on_relay(NodeId(child), Relay((f"topic {child}", "a")))
+    assert len(relays.branches) == 3
+    assert len(relays.peers("a")) == 11, "trees that are there take all children"
