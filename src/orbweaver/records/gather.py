@@ -18,12 +18,8 @@ import msgspec
 
 from orbweaver.core.errors import UsageError
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Carrier, Event
 from orbweaver.records.facts import (
     AnyFact,
-    Copied,
-    Copy,
-    Delivered,
     InterestChanged,
     Joined,
     Left,
@@ -31,10 +27,10 @@ from orbweaver.records.facts import (
     LostLines,
     Noted,
     Published,
-    Relayed,
     Sent,
 )
 from orbweaver.records.node_files import Survey, find_files, lines, survey
+from orbweaver.records.receipts import Receipts
 from orbweaver.records.recorder import Recorder, Records
 
 EVERY_MS = 1000
@@ -81,6 +77,30 @@ def gather(
     """
     files = find_files(folder)
     found = survey(files)
+    start_ms = check_survey(folder, found, every_ms, start_ms)
+    cluster = ClusterState(found, start_ms, every_ms)
+    for at, node, fact in merge(*(lines(path) for path in files), key=lambda line: line[0]):
+        if at > found.end_ms:
+            break  # written since the first reading
+        cluster.take(at, node, fact)
+    records = cluster.finish()
+    overlay, params = next(iter(found.overlays.items()), ("", {}))
+    return records, Gathered(
+        overlay, params, len(cluster.nodes), cluster.lives, cluster.crashes, start_ms,
+        found.end_ms - start_ms, found.damaged, cluster.missing, len(cluster.receipts.unknown),
+        cluster.receipts.pulled, cluster.receipts.backwards,
+    )  # fmt: skip
+
+
+def check_survey(
+    folder: Path, found: Survey, every_ms: int = EVERY_MS, start_ms: int | None = None
+) -> int:
+    """Return when the run began, or raise a `UsageError` if the files cannot be gathered."""
+    if found.start_ms is None:
+        raise UsageError(
+            f"the {found.files} files hold no 'join', so no node has begun to run; start the nodes "
+            "first"
+        )
     if len(found.overlays) > 1:
         raise UsageError(
             f"{folder} has nodes of several overlays, {', '.join(found.overlays)}; gather each "
@@ -93,18 +113,7 @@ def gather(
         raise UsageError(
             f"the records of {folder} span {days:.0f} days; gather each cluster by itself"
         )
-    cluster = _Cluster(found, start_ms, every_ms)
-    for at, node, fact in merge(*(lines(path) for path in files), key=lambda line: line[0]):
-        if at > found.end_ms:
-            break  # written since the first reading
-        cluster.take(at, node, fact)
-    records = cluster.finish()
-    overlay, params = next(iter(found.overlays.items()), ("", {}))
-    return records, Gathered(
-        overlay, params, len(cluster.nodes), cluster.lives, cluster.crashes, start_ms,
-        found.end_ms - start_ms, found.damaged, cluster.missing, len(cluster.unknown),
-        cluster.pulled, cluster.backwards,
-    )  # fmt: skip
+    return start_ms
 
 
 @dataclasses.dataclass
@@ -119,11 +128,10 @@ class _Life:
     status: dict[str, int] = dataclasses.field(default_factory=dict)
 
 
-class _Cluster:
-    """The state of all nodes, updated fact by fact."""
+class ClusterState:
+    """The state of some nodes, or of all, updated fact by fact."""
 
     def __init__(self, found: Survey, start_ms: int, every_ms: int) -> None:
-        self._publications = found.publications
         self._start_ms = start_ms
         self._end_ms = found.end_ms - start_ms
         self._every_ms = every_ms
@@ -132,10 +140,8 @@ class _Cluster:
         self._up: dict[NodeId, _Life] = {}
         self._sends: dict[str, tuple[str, int, int]] = {}
         self.nodes: dict[NodeId, None] = {}
-        self.lives = self.crashes = self.missing = self.pulled = self.backwards = 0
-        self.unknown: dict[str, None] = {}
-        for at, event in self._publications.values():
-            self._recorder.published(at - start_ms, event)
+        self.lives = self.crashes = self.missing = 0
+        self.receipts = Receipts(self._recorder, found.publications, start_ms)
 
     def take(self, at: int, node: NodeId, fact: AnyFact | None) -> None:
         now = at - self._start_ms
@@ -165,45 +171,16 @@ class _Cluster:
         elif isinstance(fact, LostLines):
             self.missing += fact.lines
         elif not isinstance(fact, Published):
-            self._receive(now, node, fact)
+            self.receipts.take(now, node, fact)
 
     def finish(self) -> Records:
+        while self._next_ms < self._end_ms:  # where other nodes have the last fact
+            self._tell(self._next_ms)
+            self._next_ms += self._every_ms
         self._tell(self._end_ms)
         return self._recorder.finish(self._end_ms)
 
     # -- inside
-
-    def _receive(self, now: int, node: NodeId, fact: Delivered | Relayed | Copied | Copy) -> None:
-        recorder = self._recorder
-        if isinstance(fact, Copied):
-            for name, copies in fact.copies.items():
-                if (event := self._event(name)) is not None:
-                    for _ in range(copies):
-                        recorder.carried(now, node, Carrier(event, 1, 0), True)
-            return
-        event = self._event(fact.event)
-        if event is None:
-            return
-        if isinstance(fact, Copy):
-            copy = Carrier(event, fact.hops, 0)
-            recorder.copy(now, node, fact.peer, copy, fact.kind, fact.why)
-            return
-        if isinstance(fact, Relayed):
-            recorder.carried(now, node, Carrier(event, fact.hops, 0), False)
-            return
-        published = self._publications[fact.event][0] - self._start_ms
-        if fact.pulled:  # the copy came by itself, and not in a message of the overlay
-            self.pulled += 1
-            recorder.carried(now, node, Carrier(event, fact.hops, 0), True)
-        self.backwards += now < published
-        recorder.delivered(max(now, published), node, event, fact.hops)
-
-    def _event(self, name: str) -> Event | None:
-        found = self._publications.get(name)
-        if found is None:
-            self.unknown[name] = None
-            return None
-        return found[1]
 
     def _want(self, now: int, node: NodeId, fact: InterestChanged) -> None:
         self._recorder.interest(now, node, fact.topic, fact.kind)

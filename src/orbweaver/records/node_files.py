@@ -35,7 +35,9 @@ class Survey:
     """What the first reading of all files finds."""
 
     publications: dict[str, tuple[int, Event]] = dataclasses.field(default_factory=dict)
-    start_ms: int = 0
+    files: int = 0
+    start_ms: int | None = None
+    """When the first node joined; None if there is no such line."""
     end_ms: int = 0
     overlays: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     damaged: int = 0
@@ -51,8 +53,8 @@ def has_files(folder: Path) -> bool:
 
 def find_files(folder: Path) -> list[Path]:
     """Return the files of nodes in a folder and in the folders below it, such as one for each
-    machine."""
-    files = sorted(folder.rglob(PATTERN))
+    machine, in the order of the nodes."""
+    files = sorted(folder.rglob(PATTERN), key=lambda path: (path.name, path))
     if not files:
         raise UsageError(
             f"{folder} has no records of nodes ({PATTERN}); a node writes them "
@@ -63,7 +65,7 @@ def find_files(folder: Path) -> list[Path]:
 
 def survey(files: Sequence[Path]) -> Survey:
     """Read all files once, for what has to be known before their facts are merged."""
-    found = Survey()
+    found = Survey(files=len(files))
     published: list[tuple[int, str]] = []
     starts = []
 
@@ -79,12 +81,7 @@ def survey(files: Sequence[Path]) -> Survey:
             elif isinstance(fact, Published):
                 published.append((at, fact.event))
         found.end_ms = max(found.end_ms, at)
-    if not starts:
-        raise UsageError(
-            f"the {len(files)} files hold no 'join', so no node has begun to run; start the nodes "
-            "first"
-        )
-    found.start_ms = min(starts)
+    found.start_ms = min(starts, default=None)
     found.publications = {name: (at, event_of(name)) for at, name in sorted(published)}
     return found
 
@@ -98,7 +95,7 @@ def lines(path: Path, damaged: Callable[[], None] = lambda: None) -> Iterator[Li
             if line.isspace():
                 continue
             try:
-                fact = _read(line)
+                fact = read_line(line)
             except (msgspec.DecodeError, ProtocolError):
                 damaged()
                 continue
@@ -116,7 +113,8 @@ def lines(path: Path, damaged: Callable[[], None] = lambda: None) -> Iterator[Li
         yield last, node, None
 
 
-def _read(line: bytes) -> AnyFact:
+def read_line(line: bytes) -> AnyFact:
+    """Return the fact of a line. Raises `msgspec.DecodeError` or `ProtocolError`."""
     fact: AnyFact = decode_fact(line)
     if isinstance(fact, Published | Delivered | Relayed | Copy):
         event_of(fact.event)
