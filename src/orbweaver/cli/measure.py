@@ -21,7 +21,6 @@ from orbweaver.report.measured import read_measured
 from orbweaver.study.claims import gather
 from orbweaver.study.judge import judge_all
 from orbweaver.study.papers import PAPERS
-from orbweaver.study.recorded import holds_records
 from orbweaver.study.results import Results, Stored
 
 MEASURED = Path("out/measured")
@@ -34,7 +33,7 @@ def measure(
         typer.Argument(
             metavar="[DIR|URL]",
             help="A store of `orbweaver sweep`; or a folder of `orbweaver gather` or "
-            "`simulate --records-out`, or a folder with several of these.",
+            "`simulate --records-out`, or with several of these; or the files of live nodes.",
         ),
     ] = STORE,
     out_folder: Annotated[
@@ -73,12 +72,13 @@ def measure(
         from orbweaver.pipeline.measure import TABLES
         from orbweaver.pipeline.measure import measure as stage
         from orbweaver.pipeline.progress import job_progress
+        from orbweaver.pipeline.recorded import are_records
     if "://" not in store and not Path(store).is_dir():
         raise UsageError(f"{store}: no such folder; 'orbweaver sweep' makes a store")
     if out_folder == MEASURED:
         out_folder.parent.mkdir(exist_ok=True)
     check_output(out_folder, TABLES)
-    if "://" not in store and holds_records(Path(store)):
+    if "://" not in store and are_records(Path(store)):
         measured = locate(store)
     else:
         measured = checked_store(store, storage_option, "'orbweaver sweep' repeats its runs")

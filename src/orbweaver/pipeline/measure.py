@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,9 @@ from orbweaver.metrics.summary import graph_metrics
 from orbweaver.metrics.topics import TopicShape, topic_shape
 from orbweaver.pipeline.cancel import cancelled_on_failure
 from orbweaver.pipeline.dataset import count_rows, whole_dataset, write_manifest, write_table
-from orbweaver.pipeline.store import LOOK, RunStore, look_rows
-from orbweaver.study.recorded import holds_records, read_recorded
-from orbweaver.study.results import Stored, made_here
+from orbweaver.pipeline.recorded import are_records, read_runs, record_tables
+from orbweaver.pipeline.store import RunStore
+from orbweaver.study.results import Stored
 from orbweaver.study.version import code_version, run_code
 
 SHAPES = StructType(
@@ -108,15 +109,14 @@ def measure(
 ) -> MeasureReport:
     """Measure a store, or records, and write a folder with the tables of `TABLES`. For records,
     `at_ms` is the time at which the overlay is looked at."""
-    if store.folder is not None and holds_records(store.folder):
-        recorded = {run.result.run_id: run for run in read_recorded(store.folder, at_ms)}
-        stored = made_here(run.result for run in recorded.values())
-        rows = [row for name, run in recorded.items() for row in look_rows(name, run.looks)]
-        seen = spark.createDataFrame(rows, LOOK)
-    else:
-        stored = select_runs(store.results().each(), code)
-        seen = store.read_looks(spark, stored)
-    with whole_dataset(out, TABLES) as folder, cancelled_on_failure(spark):
+    with ExitStack() as ending, whole_dataset(out, TABLES) as folder, cancelled_on_failure(spark):
+        if store.folder is not None and are_records(store.folder):
+            tables = ending.enter_context(record_tables(spark, store.folder, folder.parent))
+            runs_and_looks = read_runs(spark, tables, store.folder.name, at_ms)
+            stored, seen = ending.enter_context(runs_and_looks)
+        else:
+            stored = select_runs(store.results().each(), code)
+            seen = store.read_looks(spark, stored)
         runs = write_table(spark.createDataFrame(run_rows(stored), RUNS), folder, "runs")
         shapes = write_table(topic_shapes(seen), folder, "topics")
         values = write_table(run_values(runs, seen, shapes), folder, "values")

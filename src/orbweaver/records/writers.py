@@ -34,7 +34,7 @@ def write_records(
     writer = {"parquet": _write_parquet, "csv": _write_csv, "jsonl": _write_jsonl}[format]
     if format == "parquet" and not find_spec("pyarrow"):
         raise UsageError(f"writing Parquet needs {LAB}")
-    with whole_folder(folder, _replaced(folder)) as target:
+    with whole_folder(folder, tables_to_replace(folder)) as target:
         for name, table in records.tables.items():
             writer(table, target / f"{name}.{format}")
         if about is not None:
@@ -50,16 +50,18 @@ def has_records(folder: Path) -> bool:
 def check_records_out(folder: Path) -> None:
     """Raise a `UsageError` if records cannot be written into a folder. They may replace the
     records of an earlier run, and nothing else."""
-    check_folder(folder, _replaced(folder))
+    check_folder(folder, tables_to_replace(folder))
 
 
-def _replaced(folder: Path) -> set[str]:
-    """Return the names of the files that may be replaced: all tables of an earlier run. A single
-    table may be a file of the user's own, and is kept."""
+def tables_to_replace(folder: Path) -> set[str]:
+    """Return the names of what may be replaced: all tables of an earlier run. A single table may be
+    a file of the user's own, and is kept."""
     if not has_records(folder):
         return set()
     ours = {f"{name}.{suffix}" for name in TABLES for suffix in get_args(Format)} | {ABOUT}
-    return {file.name for file in folder.glob("*") if file.is_file()} & ours
+    # A table that Spark wrote is a folder with this file in it.
+    found = (path for path in folder.glob("*") if path.is_file() or (path / "_SUCCESS").is_file())
+    return {path.name for path in found} & ours
 
 
 def read_about(folder: Path) -> dict[str, Any]:
@@ -145,8 +147,10 @@ def _read_jsonl(path: Path, table: RecordTable) -> None:
 def _read_pq(path: Path, table: RecordTable) -> None:
     import pyarrow.parquet as pq
 
-    columns = pq.read_table(path).to_pydict()
-    if tuple(columns) != tuple(table.spec.names):
-        raise ValueError(f"its columns should be {','.join(table.spec.names)}")
-    for name, column in columns.items():
-        table[name].extend(column)
+    # Spark writes a folder of files, in the order of their names.
+    for file in sorted(path.glob("*.parquet")) if path.is_dir() else [path]:
+        columns = pq.read_table(file).to_pydict()
+        if tuple(columns) != tuple(table.spec.names):
+            raise ValueError(f"its columns should be {','.join(table.spec.names)}")
+        for name, column in columns.items():
+            table[name].extend(column)

@@ -32,10 +32,12 @@ def read_recorded(folder: Path, at_ms: int | None = None) -> list[Recorded]:
     count as repetitions of each other.
     """
     name = folder.resolve().name
-    return [
-        recorded(read_records(f), read_about(f), name, number, at_ms)
-        for number, f in enumerate(_folders(folder))
-    ]
+    return [read_run(f, name, number, at_ms) for number, f in enumerate(record_folders(folder))]
+
+
+def read_run(folder: Path, name: str, number: int = 0, at_ms: int | None = None) -> Recorded:
+    """Read the run whose records are in a folder."""
+    return recorded(read_records(folder), read_about(folder), name, number, at_ms)
 
 
 def about_run(run: Run) -> dict[str, Any]:
@@ -54,10 +56,11 @@ def about_run(run: Run) -> dict[str, Any]:
 
 
 def holds_records(folder: Path) -> bool:
-    return bool(_folders(folder))
+    return bool(record_folders(folder))
 
 
-def _folders(folder: Path) -> list[Path]:
+def record_folders(folder: Path) -> list[Path]:
+    """Return the folders with records: this one, or those in it."""
     return [f for f in (folder, *sorted(folder.glob("*/"))) if has_records(f)]
 
 
