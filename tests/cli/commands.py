@@ -16,8 +16,8 @@ DEADLINE_S = 60.0
 """For whatever is waited for; it is a bug, and not a busy machine, that takes longer."""
 
 
-def until(what: str, done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
+def until(what: str, done: Callable[[], bool], limit_s: float = DEADLINE_S) -> None:
+    deadline = time.monotonic() + limit_s
     while not done():
         assert time.monotonic() < deadline, what
         time.sleep(0.05)

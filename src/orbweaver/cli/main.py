@@ -15,7 +15,7 @@ from orbweaver.core.errors import UsageError
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "A network of your own": (
-        "node", "pub", "sub", "status", "top", "swarm", "gather", "trace",
+        "node", "pub", "sub", "status", "top", "swarm", "gather", "watch", "trace",
         "keys.app",
     ),
     "The lab: simulate and compare": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -10,15 +11,33 @@ import typer
 from rich.text import Text
 
 from orbweaver.cli.reading import DEFAULT, duration, printable, read_status, size, trouble
-from orbweaver.cli.terminal import out, print_json, show, table
+from orbweaver.cli.terminal import err, out, print_json, show, table
 from orbweaver.net.admin.status import Status
 from orbweaver.net.counters import Counters
+from orbweaver.report.watched import (
+    COLUMNS,
+    WatchSummary,
+    lead,
+    minute_rows,
+    read_watched,
+    topic_rows,
+)
+from orbweaver.report.watched import trouble as trouble_of_watch
+
+ROWS_SHOWN = 20
+"""Most minutes, and most topics, of a watch that are printed."""
 
 
 def status(
     admin: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="Address of the node's admin page.")
     ] = DEFAULT,
+    watch: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Show the last hour of a whole cluster, of `orbweaver watch`."
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show the links, topics, queues and counters of a running node.
@@ -31,7 +50,16 @@ def status(
         orbweaver status
 
         orbweaver status --admin 127.0.0.1:7711 --json
+
+        orbweaver status --watch out/watch
     """
+    if watch is not None:
+        watched = read_watched(watch)
+        if json:
+            print_json(msgspec.to_builtins(watched))
+        else:
+            print_watched(watched)
+        return
     found = read_status(admin)
     if json:
         print_json(msgspec.to_builtins(found))
@@ -41,6 +69,24 @@ def status(
     _topics(found)
     _numbers(found)
     _counters(found)
+
+
+def print_watched(found: WatchSummary) -> None:
+    """Print the last hour of a cluster."""
+    out.print(lead(found), soft_wrap=True)
+    for title, first, rows in (
+        ("by minute of publication", "UTC", minute_rows(found)),
+        ("by topic; latencies are of its worst minute", "topic", topic_rows(found)),
+    ):
+        grid = table(title, first, *COLUMNS)
+        for row in rows[:ROWS_SHOWN]:
+            grid.add_row(*(printable(cell) for cell in row))
+        if rows:
+            out.print(grid)
+        if len(rows) > ROWS_SHOWN:
+            out.print(f"and {len(rows) - ROWS_SHOWN:,} more; --json has all of them")
+    for text in trouble_of_watch(found):
+        err.print(text, soft_wrap=True)
 
 
 def _text(value: object, style: str = "") -> Text:
