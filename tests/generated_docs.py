@@ -11,6 +11,7 @@ from pathlib import Path
 from orbweaver.cli.node import DEFAULTS
 from orbweaver.cli.node_config import as_table
 from orbweaver.cli.overlays import as_plain
+from orbweaver.metrics import minutes
 from orbweaver.metrics.summary import MEANING
 from orbweaver.overlays.catalog import OVERLAYS
 from orbweaver.records.schema import TABLES
@@ -76,7 +77,30 @@ def reference() -> str:
         lines += ["| column | type | meaning |", "|---|---|---|"]
         lines += [f"| `{c.name}` | {c.type} | {c.meaning} |" for c in spec.columns]
         lines.append("")
+    lines += ["## Minutes", "", *minute_columns(), ""]
     return "\n".join(lines)
+
+
+def minute_columns() -> list[str]:
+    """Describe the table of `orbweaver watch`: the fields of `Minute`, each by the string below
+    it."""
+    lines = [
+        "The Delta table `minutes` of `orbweaver watch`: a row for each minute and topic.",
+        "",
+        "| column | type | meaning |",
+        "|---|---|---|",
+    ]
+    tree = ast.parse(inspect.getsource(minutes))
+    (body,) = (n.body for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Minute")
+    for field, after in zip(body, [*body[1:], None], strict=True):
+        if isinstance(field, ast.AnnAssign):
+            meaning = ""
+            if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                meaning = " ".join(str(after.value.value).split()).replace("`ALL`", "empty for all")
+            name, kind = ast.unparse(field.target), ast.unparse(field.annotation)
+            lines.append(f"| `{name}` | {kind} | {meaning} |")
+    control = "Bytes of messages that carry no event, in rows of all topics; else null."
+    return [*lines, f"| `control_bytes` | int | {control} |"]
 
 
 def scenario_files() -> list[str]:
