@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.gossip.streams import GAPS_MAX
-from orbweaver.net.events.seen import SEQ_MAX, Seen, has
+from orbweaver.net.events.seen import SEQ_MAX, Seen, has, has_all
 
 
 @settings(deadline=None)
@@ -17,6 +17,15 @@ def test_it_remembers_like_a_set(seqs):
         assert {s for s in range(50) if has(seen.edges, s)} == known
         assert len(seen.edges) % 2 == 1
         assert list(seen.edges) == sorted(set(seen.edges))
+
+
+@given(st.lists(st.integers(0, 30)), st.integers(0, 40), st.integers(1, 12))
+def test_numbers_that_follow_each_other_are_looked_up_together(seqs, first, count):
+    seen = Seen()
+    for seq in seqs:
+        seen.settle(seq)
+    each = [has(seen.edges, seq) for seq in range(first, first + count)]
+    assert has_all(seen.edges, first, count) == all(each)
 
 
 @settings(deadline=None)

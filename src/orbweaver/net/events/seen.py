@@ -25,6 +25,12 @@ def has(edges: Sequence[int], seq: int) -> bool:
     return bisect_right(edges, seq) % 2 == 0
 
 
+def has_all(edges: Sequence[int], seq: int, count: int) -> bool:
+    """Return whether the edges contain these numbers, which follow each other."""
+    at = bisect_right(edges, seq)
+    return at % 2 == 0 and (at == len(edges) or edges[at] >= seq + count)
+
+
 class Seen:
     """The numbers of one stream that have been seen."""
 

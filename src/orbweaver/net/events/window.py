@@ -25,7 +25,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Event, Seal, StreamId, run_of
-from orbweaver.net.events.seen import SEQ_MAX, Seen, has
+from orbweaver.net.events.seen import SEQ_MAX, Seen, has, has_all
 from orbweaver.net.events.shares import Holder, cuts
 from orbweaver.net.wire.seals import BatchSeal
 
@@ -262,7 +262,9 @@ class EventLog:
         for _, published, first, more, *_ in window.entries.values():
             stream = first.stream
             edges = positions.get(stream, (0,))
-            if published >= horizon and (among is None or among(stream)):
+            if published < horizon or has_all(edges, first.seq, 1 + len(more)):
+                continue
+            if among is None or among(stream):
                 lacking += [
                     (published, event) for event in run_of(first, more) if not has(edges, event.seq)
                 ]
