@@ -358,7 +358,6 @@ class Connection(asyncio.Protocol):
         if not self.open:
             self._handshake(read_control(body))
             return
-        began = thread_time()
         try:
             if len(body) > self._control_max:
                 raise ProtocolError(
@@ -368,12 +367,16 @@ class Connection(asyncio.Protocol):
         except ProtocolError as error:
             self._owner.counters.bad_frames += 1
             self.strike(str(error))
+            spent = 0.0
         else:
+            if isinstance(message, Seals | Answer):  # they are events, or belong to events
+                self._control(message)
+                return
+            began = thread_time()  # a call into the kernel, more than reading a small frame costs
             self._control(message)
-            if isinstance(message, Seals | Answer):
-                return  # they are events, or belong to events
+            spent = thread_time() - began
         if self.alive:
-            self.charge(1, len(body), thread_time() - began)
+            self.charge(1, len(body), spent)
 
     def _control(self, message: ControlMessage) -> None:
         if isinstance(message, Ping):
