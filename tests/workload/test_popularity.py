@@ -58,7 +58,8 @@ def test_names_for_measured_laws() -> None:
     [
         ("zip:1", "unknown popularity 'zip:1': did you mean 'zipf:A'"),
         ("unifrom", "did you mean 'uniform'"),
-        ("?", "known: exponential:S"),
+        ("?", "known: buckets:GROUPS:TAKEN, exponential:S, hierarchical:"),
+        ("spatail", "did you mean 'spatial'"),
         ("", "unknown popularity ''"),
         ("uniform:3", "unknown popularity 'uniform:3'"),
         ("nyse:0.4", "unknown popularity 'nyse:0.4'"),

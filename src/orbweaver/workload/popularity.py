@@ -50,7 +50,8 @@ def weights(law: str, topics: int, what: str = "popularity") -> list[float]:
     elif name == "exponential":
         raw = _exponential(number_in(f"{what} '{law}'", argument, 0.1, 0.999), topics)
     else:
-        raise UsageError(f"unknown {what} '{law}': {nearest(law, LAWS)}")
+        others = {**GROUPED, **CORRELATED} if what == "popularity" else {}
+        raise UsageError(f"unknown {what} '{law}': {nearest(law, {**LAWS, **others})}")
     total = math.fsum(raw)
     return [weight / total for weight in raw]
 
