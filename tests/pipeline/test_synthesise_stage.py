@@ -47,7 +47,7 @@ GOLDEN: list[tuple[str, dict[str, Any], list[list[int]]]] = [
     (
         "hierarchical",
         {"topics": 128, "subscriptions_per_node": "6"},
-        [[50, 51, 52, 53, 54, 55], [48, 49, 50, 51, 52, 53, 54, 55, 60, 61, 62, 63]],
+        [[32, 33, 34, 35, 38, 39], [84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95]],
     ),
     (
         "omen-expo",
