@@ -9,12 +9,10 @@ in their names only are one run.
 from __future__ import annotations
 
 import fcntl
-import gc
 import resource
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 
 import msgspec
 import pyarrow as pa
@@ -27,6 +25,7 @@ from orbweaver.pipeline.bundles import Pace, bundle, wave_size, work
 from orbweaver.pipeline.cancel import cancelled_on_failure
 from orbweaver.pipeline.progress import watched_tasks
 from orbweaver.pipeline.store import Failure, Made, RunStore, failure
+from orbweaver.pipeline.workers import freeze_imports
 from orbweaver.study.results import Stored
 from orbweaver.study.run import Job, Result, run_id, run_scenario
 from orbweaver.study.version import run_code
@@ -134,14 +133,6 @@ def _runner(
                     yield pa.RecordBatch.from_pylist([{"id": number, **row}], schema=schema)
 
     return run
-
-
-@cache
-def freeze_imports() -> None:
-    """Take what a worker has imported out of garbage collection, once. PySpark collects garbage
-    after every task, which would look at all of it for a tenth of a second."""
-    gc.collect()
-    gc.freeze()
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from orbweaver.pipeline.characterise.interests import Batch, Index, Ints, sample
+from orbweaver.pipeline.workers import freeze_imports
 
 FRIENDS_MAX = 10
 """Most friends that a node chooses."""
@@ -48,9 +49,11 @@ def locality(interests: DataFrame, seed: int = 0, friends: int = FRIENDS_MAX) ->
         return None
 
     def masks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        freeze_imports()
         yield from mask_rows(Masks(asked), batches)
 
     def choose(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        freeze_imports()
         for batch in batches:
             yield covered_rows(batch, friends)
 

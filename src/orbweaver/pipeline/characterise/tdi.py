@@ -26,6 +26,7 @@ from orbweaver.core.errors import UsageError
 from orbweaver.metrics.averages import student95
 from orbweaver.pipeline.characterise.interests import NODES_AT_ONCE, Batch, Index, Ints, sample
 from orbweaver.pipeline.characterise.minhash import Bands
+from orbweaver.pipeline.workers import freeze_imports
 
 SAMPLE = 4000
 """Number of nodes in a sample: an error of half a point, at 95 %, if nodes differ by 16 points."""
@@ -73,6 +74,7 @@ def exact(interests: DataFrame, d: int) -> Tdi:
     step = max(1, CELLS // max(1, count))
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        freeze_imports()
         for batch in batches:
             for part in batch.column(0).to_pylist():
                 found = nearest(rows, slice(part * step, (part + 1) * step), d)
@@ -147,6 +149,7 @@ def of_sample(
     """Return the tdi of each sampled node. Every task finds the d best among its own nodes."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        freeze_imports()
         yield from best_rows(Best(asked, d, bands), batches)
 
     found = (

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from orbweaver.pipeline.schemas import CHURN, RATES, SUBSCRIPTIONS
 from orbweaver.pipeline.synthesise.traffic import OnOff, Rates
+from orbweaver.pipeline.workers import freeze_imports
 from orbweaver.workload.models.catalog import Model
 from orbweaver.workload.models.chance import Ints
 
@@ -62,6 +63,7 @@ def _by_row(
     spark: SparkSession, count: int, make: Callable[[Ints], pa.RecordBatch], schema: object
 ) -> DataFrame:
     def run(batches: Batches) -> Batches:
+        freeze_imports()
         for batch in batches:
             yield make(batch.column(0).to_numpy())
 
