@@ -86,7 +86,6 @@ def main() -> None:
         get_context("spawn").Pool(args.cores) as pool,
     ):
         pool.map(digest_of, small)
-        sweep(spark, small, locate_store(f"{folder}/warm"))
 
         def pooled(_: int) -> list[str]:
             return pool.map(digest_of, jobs, chunksize=1)
@@ -97,6 +96,8 @@ def main() -> None:
 
         for number in range(args.rounds):
             for action in (pooled, swept)[:: -1 if number % 2 else 1]:
+                if action is swept:  # Spark has ended workers that had nothing to do for a minute
+                    sweep(spark, small, locate_store(f"{folder}/warm{number}"))
                 digests, seconds, used = timed(partial(action, number))
                 expected = expected or digests
                 assert digests == expected, "the same runs, wherever they run"
