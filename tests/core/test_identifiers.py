@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orbweaver.core.identifiers import HALF, PLACE_OF_NODE, PLACE_OF_TOPIC, SPACE, distance
+from orbweaver.core.identifiers import HALF, PLACE_OF_NODE, PLACE_OF_TOPIC, SPACE, Places, distance
 from orbweaver.core.ids import NodeId
 
 PLACE = st.integers(0, SPACE - 1)
@@ -27,3 +27,11 @@ def test_places_are_spread_evenly() -> None:
     assert fmean(shares) == pytest.approx(0.5, abs=0.05)
     assert len({int(10 * share) for share in shares}) == 10
     assert PLACE_OF_TOPIC["news"] != PLACE_OF_TOPIC["news/sport"]
+
+
+def test_names_that_peers_make_up_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Places, "SIZE_MAX", 100)
+    places: Places[str] = Places("topic")
+    found = [places[f"topic {n}"] for n in range(250)]
+    assert len(places) <= 100
+    assert [places[f"topic {n}"] for n in range(250)] == found

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Event
 from orbweaver.core.topics import TopicTable
+from orbweaver.gossip import tree_events
 from orbweaver.gossip.messages import Pulled, Recent
 from orbweaver.gossip.tree_events import (
     BACK,
@@ -98,3 +101,24 @@ def test_neighbours_are_told_of_what_is_recent_and_of_what_they_do_not_name() ->
     events.forget()
     assert events.told("a") == ()
     assert events.topics(within_ms=1000) == []
+
+
+def test_what_a_neighbour_tells_of_costs_a_bounded_amount(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_events, "WANTED_MAX", 150)
+    events, _ = part()
+    for epoch in range(20):
+        told = [Recent((NodeId(9), 100 * epoch + n, "a"), 0, 1 << 40) for n in range(100)]
+        assert len(events.lacking(told)) == PULL_MAX
+    assert len(events.lacking(told, most=5)) == 5
+    assert len(events._wanted) == 150
+
+
+def test_streams_are_remembered_in_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_events, "STREAMS_MAX", 20)
+    monkeypatch.setattr(tree_events, "RECENT_MAX", 4)
+    events, _ = part()
+    for epoch in range(100):
+        assert events.take(Pulled(Event("a", NodeId(9), epoch, 0), 1, 0))
+    assert len(events._streams) == 20
+    assert len(events._recent["a"]) == 8
+    assert [one.stream[1] for one in events.told("a")] == [96, 97, 98, 99]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import pytest
+
 from orbweaver.core.ids import NodeId
 from orbweaver.core.messages import Event
 from orbweaver.overlays.gossipsub import GossipSub, GossipSubParams
+from orbweaver.overlays.gossipsub import node as module
 from orbweaver.overlays.gossipsub.fanout import Fanout
 from orbweaver.overlays.gossipsub.mesh import Mesh
 from orbweaver.overlays.gossipsub.messages import (
@@ -194,6 +197,32 @@ def test_idontwant_is_sent_from_its_size_on() -> None:
     assert formed.sent(0, IDontWant) == []
     node.receive(first, MeshEvent(Event("a", NodeId(99), 0, 1, b"x" * 10), 1, 0))
     assert {to for to, _ in formed.sent(0, IDontWant)} == set(others)
+
+
+def test_what_a_peer_says_and_publishes_costs_a_bounded_amount(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "STREAMS_MAX", 20)
+    formed = net().run(5000)
+    node = formed.nodes[0]
+    peer = next(iter(node.peers))
+    for epoch in range(2 * module.UNWANTED_MAX):
+        node.receive(peer, IDontWant((NodeId(99), epoch, "a"), 0))
+    assert len(node.unwanted[peer]) == module.UNWANTED_MAX
+    for epoch in range(100):
+        node.receive(peer, MeshEvent(Event("a", NodeId(99), epoch, 0), 1, 0))
+    assert len(node.streams) == 20
+
+
+def test_the_newest_events_are_announced_up_to_a_limit() -> None:
+    recent, stream = RecentEvents(3), (NodeId(9), 0, "t")
+    for window in range(2):
+        for n in range(4000):
+            recent.put(stream, 4000 * window + n)
+        recent.shift()
+    ((ids),) = recent.to_announce("t")
+    assert len(ids.seqs) == RecentEvents.ANNOUNCED_MAX
+    assert set(ids.seqs) == {*range(4000, 8000), *range(3000, 4000)}
 
 
 def copies(seed: int, **params: Any) -> float:
