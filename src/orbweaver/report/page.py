@@ -34,7 +34,7 @@ footer { margin-top: 3rem; font-size: .85rem; color: #55626f; }
 @media print { body { max-width: none; padding: 0; font-size: 11px; } .scroll { overflow: visible; }
   table, figcaption { font-size: 8.5px; } th, td { padding: 2px 4px; } td { min-width: 0; }
   figure { overflow: visible; } figure svg { max-width: 100%; height: auto; }
-  h2, thead { break-after: avoid; } tr { break-inside: avoid; } }
+  h2, thead { break-after: avoid; } tr { break-inside: avoid; } footer { margin-top: 1rem; } }
 """
 DRAW = """
 addEventListener("error", event => { document.body.dataset.error = event.message; });
