@@ -153,6 +153,11 @@ def test_two_columns_leave_no_choice_whatever_they_are_called(tmp_path: Path, te
         ),
         ("a,b,c\nd,e,f\n", "there is no header, and line 1 has 'a', 'b', 'c': not two cells; pass"),
         ("alone\nagain\n", "there is no header, and line 1 has 'alone': not two cells; pass"),
+        (
+            "# a graph\n1\t2\n3\t4\n",
+            "line 1 looks like a comment, since it begins with '#': remove",
+        ),
+        ("# a graph: x\n# 4 nodes\n1 2\n3 4\n5 6\n", "line 1 looks like a comment, since it"),
         ('node,topic\n"a,b\n', "line 2: a quote that is not closed: '\"a,b'"),
         ('node,topic\n"a\nb",c\n', "line 2: a quote that is not closed"),
         (

@@ -29,6 +29,9 @@ SEPARATORS = {
 MISSING_WORDS = ("", "-", "?", "na", "n/a", "nan", "none", "null", "inf")
 """How sources write a number that was not measured."""
 
+COMMENTS = ("#", "%")
+"""How traces begin lines that say something about the data."""
+
 NUMBERS_SHARE = 0.9
 """A column whose share of numbers is at least this large holds numbers: one bad line does not
 decide."""
@@ -150,6 +153,11 @@ def find_places(
         raise UsageError(
             f"{path}: there is no header, and {there}; it should begin with the line "
             f"'{','.join(wanted)}'"
+        )
+    if not asked and len(first) != len(wanted) and first[0].startswith(COMMENTS):
+        raise UsageError(
+            f"{path}: line 1 looks like a comment, since it begins with {first[0][0]!r}: remove "
+            "such lines, or make tables of the file with `orbweaver ingest`, which skips them"
         )
     if not header.there and asked:
         raise UsageError(
