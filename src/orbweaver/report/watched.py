@@ -96,13 +96,13 @@ def trouble(found: WatchSummary) -> list[str]:
 
 def cells(row: Mapping[str, Any]) -> list[str]:
     """Return the cells of `COLUMNS`."""
-    ratio = row["delivery_ratio"]
+    # Rounded down, since all but one is not all.
+    ratio = row["met"] * 10_000 // row["owed"] / 100 if row["owed"] else None
     numbers = (row[name] for name in ("published", "delivered", "duplicates", "owed"))
     delays = (row[f"delay_ms_{name}"] for name in ("p50", "p95", "p99"))
-    shown = "-" if ratio is None else f"{int(ratio * 10_000) / 100:.2f} %"
     return [
         *(f"{n:,}" for n in numbers),
-        shown,
+        "-" if ratio is None else f"{ratio:.2f} %",
         *("-" if ms is None else f"{ms:,.0f}" for ms in delays),
         "-" if row["control_bytes"] is None else f"{row['control_bytes']:,}",
     ]
