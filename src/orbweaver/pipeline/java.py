@@ -67,6 +67,8 @@ logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
 logger.tasks.level = off
 logger.files.name = org.apache.spark.sql.execution.datasources.FileFormatWriter
 logger.files.level = off
+logger.stream.name = org.apache.spark.sql.execution.streaming
+logger.stream.level = off
 # A task that is ended as its job fails may find that what the job shared is gone already.
 logger.context.name = org.apache.spark.TaskContextImpl
 logger.context.level = off

@@ -18,7 +18,7 @@ LOOK_SECONDS = 0.2
 """Seconds between two looks at whether the stream has ended."""
 TOO_SLOW = "Python worker failed to connect back"
 """What Spark says if the Python that reads the files has not started within ten seconds."""
-STARTS = 10
+STARTS = 30
 """How often the stream is started on a machine that is too busy for that."""
 
 
