@@ -261,7 +261,9 @@ def test_another_size_takes_three_sizes(tmp_path: Path) -> None:
     assert answer.ran.sizes == (80, 160, 300)
     ahead = {(one.overlay, one.measure): one for one in answer.forecasts}
     assert ahead["spidercast", "links"].expected == pytest.approx(10, rel=0.05)
-    assert any(text.startswith("With 100,000 nodes expect") for text in answer.sentences)
+    (told,) = [text for text in answer.sentences if text.startswith("With 100,000 nodes expect")]
+    assert told.startswith("With 100,000 nodes expect of spidercast: 10 links a node (")
+    assert "; 95 of 100 deliveries within 240 ms (" in told
 
 
 def test_a_picture_is_of_the_nodes_of_the_data(tmp_path: Path) -> None:

@@ -34,6 +34,14 @@ NOUNS = {
     "lost": "loss",
 }
 
+EXPECTED = {
+    "links": "{} links a node",
+    "links_max": "{} links at the largest node",
+    "traffic": "{} sent by a node",
+    "delay_p95": "95 of 100 deliveries within {}",
+}
+"""How the measures are told that are foreseen at another size."""
+
 
 def headline(ranking: Ranking) -> str:
     pick = ranking.pick
@@ -178,7 +186,7 @@ def how_good(ranking: Ranking, best: Possible | None) -> str:
 def expected(found: Sequence[Forecast]) -> str:
     """Return what to expect of one overlay at another size."""
     told = [
-        f"{MEASURES[one.measure].title}, {figure(one.measure, one.expected)} "
+        f"{EXPECTED[one.measure].format(figure(one.measure, one.expected))} "
         f"({figure(one.measure, one.low)} to {figure(one.measure, one.high)}, by {one.law})"
         for one in found
     ]
