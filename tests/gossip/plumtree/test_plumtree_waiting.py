@@ -113,7 +113,8 @@ def test_the_wait_is_bounded_though_the_feeder_goes_on(net, monkeypatch):
 
 
 def test_a_new_feeder_speaks_only_for_what_it_has_pushed(net):
-    """What comes before may be in the queue of the feeder before."""
+    """What comes before may be in the queue of the feeder before, where events come late."""
+    net.nodes[1]._grafting.missing.patience_ms = 2 * GRAFT_MS
     for seq in (8, 9):
         push(net, seq, sender=3)
     assert net.nodes[1]._trees["t"].feeder == 3
@@ -135,8 +136,16 @@ def test_what_was_announced_a_moment_ago_is_not_asked_for_with_the_rest(net):
     assert asked(net, STEP_MS)[-1] == (LAZY, (2, 3))
 
 
+def test_where_nothing_comes_late_a_new_feeder_speaks_for_all(net):
+    for seq in (8, 9):
+        push(net, seq, sender=3)
+    announce(net, 12, sender=3)
+    assert (3, (10, 11, 12)) in [(to, seqs[-3:]) for to, seqs in asked(net, 1)]
+
+
 @pytest.mark.parametrize("gone", ["announces", "is lost", "drops the topic"])
 def test_until_the_feeder_before_has_nothing_more_in_its_queue(net, gone):
+    net.nodes[1]._grafting.missing.patience_ms = 2 * GRAFT_MS
     for seq in (8, 9):
         push(net, seq, sender=3)
     if gone == "announces":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -83,6 +84,22 @@ def test_a_question_is_charged_by_its_size() -> None:
             await heard(small)
             assert (await connection_of(ring, small))._rest_until == 0
             await ring.check()
+
+    run(scenario)
+
+
+def test_a_question_is_charged_by_the_time_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small one that takes long; the clock of the thread goes on by 10 s at each look."""
+    clock = itertools.count(0, 10)
+
+    async def scenario() -> None:
+        async with arena(**PATIENT) as ring:
+            attacker = await ring.member()
+            resting = await connection_of(ring, attacker)
+            assert resting._rest_until == 0
+            monkeypatch.setattr(connections, "thread_time", lambda: float(next(clock)))
+            attacker.control(large_ask(100))
+            await until(lambda: resting._rest_until > 0)
 
     run(scenario)
 

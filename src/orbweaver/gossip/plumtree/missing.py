@@ -131,6 +131,11 @@ class MissingEvents:
             heappop(dues)
         return None
 
+    @property
+    def is_patient(self) -> bool:
+        """Whether events have come late of late."""
+        return self.patience_ms > self.PATIENCE_MS
+
     def be_patient(self, late_ms: int) -> None:
         """Note that an event that was announced has come by itself after `late_ms`. Pulling
         such events would only make work where there is too much of it."""

@@ -246,7 +246,8 @@ class Plumtree:
         # Events come by themselves only if a neighbour pushes. What the feeder has and has not
         # pushed before it said so will not come from it, because links keep the order.
         tree = self._tree(key[2])
-        if tree is not None and tree.is_skipped(holder, self._peers):
+        late = self._grafting.missing.is_patient
+        if tree is not None and tree.is_skipped(holder, self._peers, late):
             return self._grafting.note(key, seq, holder)
         return self._grafting.wait_for(key, seq, holder, late_ms)
 

@@ -51,10 +51,13 @@ class Tree:
         if peer != self.feeder:
             self.feeder, self.former = peer, self.feeder
 
-    def is_skipped(self, holder: NodeId, peers: Container[NodeId]) -> bool:
+    def is_skipped(self, holder: NodeId, peers: Container[NodeId], late: bool) -> bool:
         """Return whether an event that `holder` has shown to exist will not come without a GRAFT:
-        no neighbour feeds this node, or the feeder itself has passed the event over."""
-        return not self.is_fed(peers) or (self.feeder == holder and self.former not in peers)
+        no neighbour feeds this node, or the feeder itself has passed the event over. `late` says
+        that events come late, so that the feeder before may still have it in its queue."""
+        if not self.is_fed(peers):
+            return True
+        return self.feeder == holder and not (late and self.former in peers)
 
     def take_ihave(self, sender: NodeId) -> None:
         """Note that all that the sender has pushed so far is here."""
