@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -11,8 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 from orbweaver.pipeline.characterise import tdi
 from orbweaver.pipeline.characterise.interests import interests
 from orbweaver.pipeline.characterise.locality import locality
+from orbweaver.pipeline.store import locate_store
+from orbweaver.pipeline.sweep import sweep
 from orbweaver.pipeline.synthesise.stage import rates
 from orbweaver.pipeline.synthesise.traffic import Rates
+from orbweaver.workload.scenario import PublishSpec, RunSpec, Scenario, WorkloadSpec
 
 
 def on_workers(spark: SparkSession, action: Callable[[], int]) -> dict[int, int]:
@@ -49,6 +53,19 @@ def frozen() -> int:
 def table(spark: SparkSession) -> DataFrame:
     pairs = [(f"n{node}", f"t{(node + i) % 20}") for node in range(20) for i in range(12)]
     return interests(spark.createDataFrame(pairs, "node string, topic string"))
+
+
+def test_a_sweep_leaves_imports_frozen(spark: SparkSession, tmp_path: Path) -> None:
+    """A run has its own use of the collector."""
+    scenario = Scenario(
+        overlay="spidercast",
+        workload=WorkloadSpec(nodes=10, topics=4, subscriptions_per_node="2"),
+        publish=PublishSpec(per_topic=0),
+        run=RunSpec(warmup_ms=1000, drain_ms=0),
+    )
+    on_workers(spark, thaw)
+    assert sweep(spark, [(scenario, 0)], locate_store(str(tmp_path / "store"))).ran == 1
+    assert any(on_workers(spark, frozen).values())
 
 
 @pytest.mark.parametrize(
