@@ -3,6 +3,7 @@
 import pytest
 
 from orbweaver.core.messages import Event
+from orbweaver.gossip.plumtree import awaited
 from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Newest, Prune, Push
 from orbweaver.gossip.plumtree.missing import MissingEvents
 from orbweaver.gossip.plumtree.plumtree import Plumtree
@@ -138,3 +139,17 @@ def test_gaps_without_end_in_a_topic_of_others_stay_small():
         say(net, Push(Event("other", 9, 0, seq), 1, 0))
     stream = net.nodes[1]._streams[9, 0, "other"]
     assert max(len(stream.ahead), len(stream.skipped)) <= 2 * GAPS_MAX
+
+
+@pytest.mark.parametrize("numbers", [range(5000), range(5000, 0, -1)], ids=["rising", "falling"])
+def test_announcements_of_one_stream_without_end_cost_a_bounded_amount(numbers, monkeypatch):
+    monkeypatch.setattr(awaited, "STEPS_MAX", 50)
+    net = line()
+    net.publish(0)
+    say(net, IHave(tuple(Newest((9, 0, "t"), seq, 0) for seq in numbers)))
+    (announced,) = net.nodes[1]._grafting.awaited.streams.values()
+    assert len(announced.steps) == 50
+    net.run(20_000)
+    assert not net.nodes[1]._grafting.awaited.streams
+    net.publish(0)
+    assert delivered(net) == [0, 1]

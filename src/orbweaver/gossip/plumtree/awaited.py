@@ -22,6 +22,10 @@ WAIT_MS_MAX = 10_000
 """How long an announced event is waited for at most, in milliseconds, so that a peer that pushes
 and never comes to the event does not keep the node from asking others."""
 
+STEPS_MAX = 1 << 10
+"""Most announcements of one stream that are told apart by their times. Further ones count as made
+together with the last, since a peer can make up any number of them."""
+
 
 class Announced:
     """What was announced of one stream and has not come."""
@@ -81,8 +85,11 @@ class AwaitedEvents:
         announced.holders[holder] = max(seq, announced.holders.get(holder, -1))
         steps = announced.steps
         if not steps or seq > steps[-1][1]:
-            steps.append((at, seq))
-        elif seq < steps[0][1]:
+            if len(steps) >= STEPS_MAX:
+                steps[-1] = (steps[-1][0], seq)
+            else:
+                steps.append((at, seq))
+        elif seq < steps[0][1] and len(steps) < STEPS_MAX:
             steps.appendleft((min(at, steps[0][0]), seq))
         return True
 
