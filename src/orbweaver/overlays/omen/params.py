@@ -95,7 +95,7 @@ class OMenParams(LinkParams, frozen=True):
         int,
         Meta(
             ge=1,
-            description="a repair begins once its shadow set has reported nothing new for so long",
+            description="after a probe, a repair goes on once nothing new was reported for so long",
             title="ours",
         ),
     ] = 300
