@@ -7,6 +7,7 @@ event that misses its tree arrives only when it is pulled, after the patience ha
 import pytest
 
 from orbweaver.core.params import build
+from orbweaver.gossip.plumtree.lazy import LazyPush
 from orbweaver.gossip.plumtree.missing import MissingEvents
 from orbweaver.overlays.spidercast import SpiderCast
 from orbweaver.records.recorder import event_name
@@ -22,8 +23,12 @@ LATE_MS = 50
 """No tree of these nodes is as deep, with 1 to 10 ms for each hop."""
 
 
-def latencies(subscribers, start_s, seed):
-    """Return the latency of each delivery in milliseconds, in ascending order."""
+CRASH_EVERY = 100
+
+
+def latencies(subscribers, start_s, seed, crashes=False):
+    """Return the latency of each delivery in milliseconds, in ascending order. With `crashes`, a
+    subscriber goes down in silence after every `CRASH_EVERY` events."""
     params = build(SpiderCast.Params, {"membership": "gossip"}, "the test")
     cluster = SimCluster(SpiderCast, params, seed)
     cluster.join(0, [])
@@ -31,7 +36,9 @@ def latencies(subscribers, start_s, seed):
         cluster.join(node, ["t"])
     cluster.run(start_s)
     events = []
-    for _ in range(EVENTS):
+    for number in range(EVENTS):
+        if crashes and number % CRASH_EVERY == CRASH_EVERY // 2:
+            cluster.crash(1 + number // CRASH_EVERY)
         events.append(cluster.publish(0, "t", b"x" * 100))
         cluster.run(PERIOD_S)
     cluster.run(6)
@@ -65,3 +72,10 @@ def test_no_event_waits_for_a_pull_while_links_are_shed(subscribers, start_s, se
     took = latencies(subscribers, start_s, seed)
     assert len(took) == (EVENTS - FIRST) * subscribers
     assert took[-1] < LATE_MS
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_a_silent_crash_events_wait_for_no_more_than_two_pulls(seed):
+    """The failure detector takes `failure_ms` = 3500; announcements and the patience are faster."""
+    took = latencies(20, 5, seed, crashes=True)
+    assert took[-1] < 2 * (LazyPush.ANNOUNCE_MS + MissingEvents.PATIENCE_MS) + LATE_MS

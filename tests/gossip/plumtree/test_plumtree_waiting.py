@@ -88,6 +88,23 @@ def test_what_all_have_passed_over_is_not_waited_for_though_they_go_on(net):
     assert (3, (1, 2)) in found
 
 
+def test_a_copy_of_what_comes_later_does_not_end_the_wait_unasked(net):
+    push(net, 3, sender=3)
+    push(net, 3, sender=FEEDER)
+    assert (3, (1, 2)) in asked(net, 2 * GRAFT_MS)
+
+
+def test_an_answer_is_no_reason_for_patience_though_more_was_announced(net):
+    announce(net, 1)
+    net.run(STEP_MS)
+    announce(net, 9)
+    assert asked(net, STEP_MS) == [(LAZY, (1,))]
+    net.run(STEP_MS - 1)
+    push(net, 1, sender=LAZY)
+    assert net.nodes[1]._grafting.missing.patience_ms == GRAFT_MS
+    assert asked(net, 1) == [(LAZY, tuple(range(2, 10)))]
+
+
 def test_copies_from_a_pruned_neighbour_are_no_reason_to_wait(net):
     push(net, 1)
     push(net, 0, sender=3)

@@ -93,17 +93,24 @@ class AwaitedEvents:
             steps.appendleft((min(at, steps[0][0]), seq))
         return True
 
-    def came(self, key: StreamId, last: int, sender: NodeId, now: int) -> int:
-        """Note that a neighbour has pushed a stream up to number `last`. Return how many
-        milliseconds after its announcement an event has come; 0 if none was announced."""
+    def pushed(self, key: StreamId, last: int, sender: NodeId) -> None:
+        """Note that a neighbour has pushed a stream up to number `last` by itself."""
         announced = self.streams.get(key)
-        if announced is None:
-            return 0
-        announced.reached[sender] = last
-        steps, late_ms = announced.steps, 0
+        if announced is not None:
+            announced.reached[sender] = last
+
+    def came(self, key: StreamId, first: int, last: int, now: int) -> tuple[int, int]:
+        """Note that new events from `first` to `last` have come, and wait no longer for them or
+        earlier ones. Return how many milliseconds ago they were announced, and how many
+        milliseconds ago they or earlier ones were; 0 if they were not."""
+        announced, late_ms, waited_ms = self.streams.get(key), 0, 0
+        steps = announced.steps if announced is not None else deque[tuple[int, int]]()
         while steps and steps[0][1] <= last:
-            late_ms = max(late_ms, now - steps.popleft()[0])
-        return late_ms
+            at, seq = steps.popleft()
+            waited_ms = max(waited_ms, now - at)
+            if seq >= first:
+                late_ms = max(late_ms, now - at)
+        return late_ms, waited_ms
 
     def overdue(
         self, streams: Mapping[StreamId, Stream], now: int, patience_ms: int

@@ -67,13 +67,15 @@ class Grafting:
         self.missing.be_patient(self._outbox.now() - missing.since)
         return False
 
-    def reached(self, key: StreamId, last: int, sender: NodeId) -> int:
-        """Note that a neighbour has pushed a stream up to number `last`. Return how many
-        milliseconds after its announcement an event has come by itself; 0 if it was not late."""
-        late_ms = self.awaited.came(key, last, sender, self._outbox.now())
-        if late_ms:
-            self.missing.be_patient(late_ms)
-        return late_ms
+    def reached(self, key: StreamId, first: int, last: int, sender: NodeId, asked: bool) -> int:
+        """Note that new events have come, and whether the sender was asked for any of them. Return
+        how many milliseconds ago they, or earlier ones, were announced; 0 if they were not."""
+        late_ms, waited_ms = self.awaited.came(key, first, last, self._outbox.now())
+        if not asked:
+            self.awaited.pushed(key, last, sender)
+            if late_ms:
+                self.missing.be_patient(late_ms)
+        return waited_ms
 
     def forget_topic(self, topic: Topic) -> None:
         self.missing.give_up_topic(topic)

@@ -119,22 +119,22 @@ class Plumtree:
             self._on_copy(sender, message)
             return
         tree = self._tree(topic)
+        last, asked, waited_ms = seq + message.count - 1, False, 0
         if self._grafting.missing.events:
-            numbers = range(seq, seq + message.count)
-            asked = [number for number in numbers if self._grafting.came(key, number, sender)]
+            came = [self._grafting.came(key, one, sender) for one in range(seq, last + 1)]
+            asked = any(came)
             if asked and tree is not None:
                 tree.follow(sender)  # the feeder so far has failed
         stream.settle_run(seq, message.count)
-        late_ms = 0
         if self._grafting.awaited.streams:
-            late_ms = self._grafting.reached(key, seq + message.count - 1, sender)
+            waited_ms = self._grafting.reached(key, seq, last, sender, asked)
         if tree is not None and tree.take_new(sender, self._peers):
             self._outbox.send(sender, Graft(key, (), 0))
         self._deliver(message)
         self._spread(message, key, sender)
         if stream.next_seq <= seq and self._cares(topic):
             stream.skip_below(seq - Grafting.PULL_MAX)
-            if self._note(key, seq - 1, sender, late_ms):
+            if self._note(key, seq - 1, sender, waited_ms):
                 self._arm()
 
     def on_run(self, sender: NodeId, message: PushRun) -> None:
@@ -157,7 +157,7 @@ class Plumtree:
             return
         key = event.stream
         if self._grafting.awaited.streams and sender not in tree.pruned:
-            self._grafting.reached(key, event.seq + message.count - 1, sender)
+            self._grafting.awaited.pushed(key, event.seq + message.count - 1, sender)
         held = self._cache.get(key, event.seq)
         nearer = held is not None and message.hops < held.hops
         if tree.take_copy(sender, nearer, event.publisher == self._me, self._peers):
