@@ -57,6 +57,10 @@ class Event(msgspec.Struct, frozen=True, array_like=True, gc=False):
     def stream(self) -> StreamId:
         return (self.publisher, self.epoch, self.topic)
 
+    @property
+    def id(self) -> EventId:
+        return (self.publisher, self.epoch, self.topic, self.seq)
+
 
 RUN_EVENTS_MAX = 256
 """Most events of one run."""
@@ -83,6 +87,9 @@ def part_of(
 
 StreamId = tuple[NodeId, int, Topic]
 """(publisher, epoch, topic): within one stream, sequence numbers count from 0 without gaps."""
+
+EventId = tuple[NodeId, int, Topic, int]
+"""(publisher, epoch, topic, sequence number): what identifies an event for ever."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -12,14 +12,11 @@ from typing import Annotated, ClassVar, Generic, TypeVar
 import msgspec
 from msgspec import Meta
 
-from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Carrier, Message, Purpose, StreamId
+from orbweaver.core.ids import Topic
+from orbweaver.core.messages import Carrier, EventId, Message, Purpose, StreamId
 from orbweaver.gossip.descriptor import ENTRIES_MAX, Ages, Descriptor
 
 D = TypeVar("D", bound=Descriptor)
-
-EventId = tuple[NodeId, int, Topic, int]
-"""(publisher, epoch, topic, sequence number)"""
 
 
 class Descriptors(Message, Generic[D], frozen=True, gc=False):

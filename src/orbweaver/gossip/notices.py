@@ -16,9 +16,9 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping
 
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Event, StreamId
+from orbweaver.core.messages import Event, EventId, StreamId
 from orbweaver.core.overlay import Context
-from orbweaver.gossip.messages import EventId, Notice, Pull, Pulled
+from orbweaver.gossip.messages import Notice, Pull, Pulled
 from orbweaver.gossip.streams import Stream, after_subscription
 
 KEEP_MS = 10_000
@@ -112,7 +112,7 @@ class NoticeAndPull:
         seq = self._sent.get(topic, 0)
         self._sent[topic] = seq + 1
         event = Event(topic, self._context.me, self._epoch, seq, payload, self._context.seal())
-        name = _name(event)
+        name = event.id
         known = self._learn(name, None)
         self._have(name, known, event)
         if self._spread(name, known):
@@ -157,7 +157,7 @@ class NoticeAndPull:
     def on_pulled(self, sender: NodeId, message: Pulled) -> bool:
         """Take in an event that was asked for. Return whether it is new here."""
         event = message.event
-        name = _name(event)
+        name = event.id
         known = self._known.get(name)
         if known is None or known.event is not None:
             return False  # not asked for, or here already from another
@@ -282,7 +282,3 @@ class NoticeAndPull:
 def _note_knows(known: Known, peer: NodeId) -> None:
     if known.told.get(peer, 0) >= 0:
         known.told[peer] = KNOWS
-
-
-def _name(event: Event) -> EventId:
-    return (event.publisher, event.epoch, event.topic, event.seq)

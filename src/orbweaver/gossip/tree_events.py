@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from orbweaver.core.ids import Topic
-from orbweaver.core.messages import Carrier, Event, StreamId
+from orbweaver.core.messages import Carrier, Event, EventId, StreamId
 from orbweaver.core.overlay import Context
 from orbweaver.gossip.cache import EventCache, Held
-from orbweaver.gossip.messages import EventId, Recent
+from orbweaver.gossip.messages import Recent
 from orbweaver.gossip.streams import Stream, after_subscription
 
 BACK = 512
@@ -30,10 +30,6 @@ RECENT_MAX = 64
 """Most streams of one topic that are told of."""
 WANTED_MAX = 1 << 15
 """Most events that are looked for at one time."""
-
-
-def name_of(event: Event) -> EventId:
-    return (event.publisher, event.epoch, event.topic, event.seq)
 
 
 class TreeEvents:
@@ -82,7 +78,7 @@ class TreeEvents:
         now = self._outbox.now()
         self._cache.put(Held(event, message.hops, message.age_ms, now), key)
         self._note(event, now)
-        self._wanted.pop(name_of(event), None)
+        self._wanted.pop(event.id, None)
         since = self._subscribed.get(event.topic)
         if event.publisher != self._context.me and after_subscription(since, message.age_ms, now):
             self._outbox.deliver(message)

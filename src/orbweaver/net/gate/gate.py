@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId
-from orbweaver.core.messages import Carrier, Codec, Event, Message, run_of
+from orbweaver.core.messages import Carrier, Codec, EventId, Message, run_of
 from orbweaver.core.topics import TopicTable
 from orbweaver.net.counters import Counters
 from orbweaver.net.gate.limits import Bucket, Sparing
@@ -30,7 +30,7 @@ from orbweaver.net.gate.rules import (
 from orbweaver.net.logger import Logger
 from orbweaver.net.settings import Settings
 from orbweaver.net.wire.connection import KEPT_SEALS_MAX, Connection
-from orbweaver.net.wire.frames import Declined, EventId
+from orbweaver.net.wire.frames import Declined
 from orbweaver.net.wire.seals import SealChecker
 
 TOPICS_PER_S = 100.0
@@ -104,7 +104,9 @@ class Gate:
                     self.on_refused(peer, message, ruling.reason)
                     if message.event.publisher == peer:
                         events_of_it = run_of(message.event, message.more)
-                        declined.setdefault(ruling.reason, []).extend(map(_id, events_of_it))
+                        declined.setdefault(ruling.reason, []).extend(
+                            event.id for event in events_of_it
+                        )
             elif message.carries:
                 events.append(message)
             else:
@@ -241,7 +243,3 @@ class Gate:
 
 def _time_ms() -> int:
     return round(time.time() * 1000)
-
-
-def _id(event: Event) -> EventId:
-    return (event.publisher, event.epoch, event.topic, event.seq)

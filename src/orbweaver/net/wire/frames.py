@@ -17,6 +17,7 @@ import msgspec
 
 from orbweaver.core.errors import ProtocolError
 from orbweaver.core.ids import NodeId, Topic
+from orbweaver.core.messages import EventId
 from orbweaver.net.events.digests import WHOLE, Range
 from orbweaver.net.peers.cards import Card
 
@@ -83,10 +84,6 @@ class Seals(Control, frozen=True, tag="seals"):
     """A `Seals` brings the signatures of the events that follow."""
 
     seals: tuple[bytes, ...]
-
-
-EventId = tuple[NodeId, int, Topic, int]
-"""(publisher, epoch, topic, sequence number)"""
 
 
 class Declined(Control, frozen=True, tag="declined"):

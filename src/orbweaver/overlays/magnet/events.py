@@ -16,11 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from orbweaver.core.identifiers import PLACE_OF_TOPIC
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Carrier, Event
+from orbweaver.core.messages import Carrier, Event, EventId
 from orbweaver.core.overlay import Context
 from orbweaver.gossip.cache import Held
-from orbweaver.gossip.messages import EventId, Pull, Recent
-from orbweaver.gossip.tree_events import PULL_MAX, RECENT_MAX, TreeEvents, name_of
+from orbweaver.gossip.messages import Pull, Recent
+from orbweaver.gossip.tree_events import PULL_MAX, RECENT_MAX, TreeEvents
 from orbweaver.overlays.magnet.messages import (
     Branching,
     Have,
@@ -78,7 +78,7 @@ class Events:
     def publish(self, topic: Topic, payload: bytes) -> Event:
         held = self._events.number(topic, payload)
         event = held.event
-        pending = self._pending[name_of(event)] = Pending(held)
+        pending = self._pending[event.id] = Pending(held)
         home = self._homes.get(topic)
         if home is not None:
             self._outbox.send(home, Publish(event, 1, 0))
@@ -95,7 +95,7 @@ class Events:
         event = pending.held.event
         hop = pending.hop = self._next_hop(PLACE_OF_TOPIC[event.topic])
         if hop is not None:
-            self._outbox.send(hop, Publishing(name_of(event), 1))
+            self._outbox.send(hop, Publishing(event.id, 1))
 
     def step(self) -> tuple[list[Event], list[Event]]:
         """Once a cycle: tell homes again, and forget. Return the events published here whose home
@@ -122,7 +122,7 @@ class Events:
     def tell_through(self, event: Event, node: NodeId) -> None:
         """Let another node tell the home: the way from here may be broken."""
         self._homes.pop(event.topic, None)
-        self._outbox.send(node, Publishing(name_of(event), 1))
+        self._outbox.send(node, Publishing(event.id, 1))
 
     def on_publishing(self, sender: NodeId, message: Publishing) -> None:
         name = message.event
@@ -155,7 +155,7 @@ class Events:
         """Take in an event. Return whether it is new here."""
         new = self._events.take(message)
         if new and message.event.publisher == self._me:
-            pending = self._pending.get(name_of(message.event))
+            pending = self._pending.get(message.event.id)
             if pending is not None:
                 pending.taken = True
         return new
@@ -166,13 +166,13 @@ class Events:
 
     def pass_on(self, event: Event, peers: Sequence[NodeId]) -> None:
         """Send an event that is here to tree neighbours."""
-        held = self._events.get(name_of(event))
+        held = self._events.get(event.id)
         if held is not None and peers:
             now = self._outbox.now()
             self._outbox.send_all(peers, Multicast(event, held.hops + 1, held.age_at(now)))
 
     def _since(self, event: Event) -> int:
-        pending = self._pending.get(name_of(event))
+        pending = self._pending.get(event.id)
         return pending.held.since if pending is not None else self._outbox.now()
 
     # -- what was missed

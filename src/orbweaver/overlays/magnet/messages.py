@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Meta
 
 from orbweaver.core.ids import NodeId, Topic
-from orbweaver.core.messages import Carrier, Message, Purpose
+from orbweaver.core.messages import Carrier, EventId, Message, Purpose
 from orbweaver.core.topics import Interest
 from orbweaver.gossip.descriptor import ENTRIES_MAX, Ages, Descriptor
-from orbweaver.gossip.messages import EventId, Recent
+from orbweaver.gossip.messages import Recent
 
 T = TypeVar("T")
 Place = Annotated[int, Meta(ge=0)]

@@ -397,8 +397,7 @@ class Magnet(Overlay):
             self.trees.become_root(event.topic)
             self.on_event(sender, message)
         else:
-            name = (event.publisher, event.epoch, event.topic, event.seq)
-            self.events.on_publishing(sender, Publishing(name, 1))
+            self.events.on_publishing(sender, Publishing(event.id, 1))
 
     def on_event(self, sender: NodeId, message: Carrier) -> None:
         """Pass an event on: down to the children, and one that a child brought also up."""

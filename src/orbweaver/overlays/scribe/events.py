@@ -7,9 +7,8 @@ pulled afterwards (`gossip/tree_events.py`).
 
 from __future__ import annotations
 
+from orbweaver.core.messages import EventId
 from orbweaver.gossip.cache import Held
-from orbweaver.gossip.messages import EventId
-from orbweaver.gossip.tree_events import name_of
 
 AGAIN_MS = 1000
 """Milliseconds after which an event that no root has confirmed is sent again. Doubles each
@@ -44,7 +43,7 @@ class Unconfirmed:
 
     def entrust(self, held: Held, now: int) -> None:
         """Remember an event until a root has confirmed it."""
-        self._events.setdefault(name_of(held.event), Entrusted(held, now))
+        self._events.setdefault(held.event.id, Entrusted(held, now))
 
     def confirm(self, name: EventId) -> None:
         self._events.pop(name, None)

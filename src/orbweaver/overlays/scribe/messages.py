@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from orbweaver.core.ids import NodeId
-from orbweaver.core.messages import Carrier, Message, Purpose
-from orbweaver.gossip.messages import EventId, Recent
+from orbweaver.core.messages import Carrier, EventId, Message, Purpose
+from orbweaver.gossip.messages import Recent
 
 NODES_MAX = 1024
 """Most nodes that a message names: a leaf set and all rows of a routing table have fewer."""

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from orbweaver.core.identifiers import PLACE_OF_TOPIC
 from orbweaver.core.ids import NodeId, Topic, check_topic
-from orbweaver.core.messages import Event
+from orbweaver.core.messages import Event, EventId
 from orbweaver.core.overlay import Context
 from orbweaver.gossip.cache import Held
-from orbweaver.gossip.messages import EventId, Pull, Recent
+from orbweaver.gossip.messages import Pull, Recent
 from orbweaver.gossip.relays import Relays
-from orbweaver.gossip.tree_events import TreeEvents, name_of
+from orbweaver.gossip.tree_events import TreeEvents
 from orbweaver.overlays.scribe.arrival import HOPS_MAX
 from orbweaver.overlays.scribe.events import Unconfirmed
 from orbweaver.overlays.scribe.links import PastryLinks, PastryPeer
@@ -126,7 +126,7 @@ class Dissemination:
         event = message.event
         hop = self._state.next_hop(self._keys[event.topic])
         if hop is None:
-            self._outbox.send(message.origin, ScribePublished(name_of(event)))
+            self._outbox.send(message.origin, ScribePublished(event.id))
             now = self._outbox.now()
             self.take_as_root(Held(event, message.hops, message.age_ms, now), message)
         elif message.hops < HOPS_MAX:
@@ -142,7 +142,7 @@ class Dissemination:
     def take_as_root(self, held: Held, message: ScribePublish | None = None) -> None:
         """Begin the way of an event down the tree."""
         event = held.event
-        self.unconfirmed.confirm(name_of(event))
+        self.unconfirmed.confirm(event.id)
         self._rooted[event.topic] = None
         age_ms = held.age_at(self._outbox.now())
         if self._events.take(message or ScribeMulticast(event, held.hops, age_ms)):
@@ -174,7 +174,7 @@ class Dissemination:
             self._pull(sender, self._events.gaps_before(event))
 
     def _pass_on(self, event: Event, peers: Sequence[NodeId]) -> None:
-        held = self._events.get(name_of(event)) if peers else None
+        held = self._events.get(event.id) if peers else None
         if held is not None:
             self._outbox.send_all(peers, self._copy(held))
         if not self._beating:
