@@ -14,6 +14,9 @@ from orbweaver.net.wire.connection import Connection
 from orbweaver.net.wire.frames import Answer, Ask
 from tests.net.live import make_node, nodes, until
 
+LASTING = {"window_s": 1e6, "replay_s": 1e6}
+"""No event grows too old for a window, however long a busy machine takes."""
+
 
 def test_a_node_is_not_given_what_it_published_in_an_earlier_life(tmp_path: Path) -> None:
     """It had no time to write it down, but others have it."""
@@ -69,13 +72,13 @@ def test_who_lacks_much_asks_again_at_once() -> None:
     size, count = 100_000, 40
 
     async def scenario() -> None:
-        async with make_node() as stays:
+        async with make_node(**LASTING) as stays:
             await stays.subscribe("news")
             for _ in range(count):
                 await stays.publish("news", bytes(size))
             await asyncio.sleep(0.2)  # younger events are not given
-            async with make_node(join=[stays.address], catch_up_s=1e6) as node:
-                await node.subscribe("news", since=60)
+            async with make_node(join=[stays.address], catch_up_s=1e6, **LASTING) as node:
+                await node.subscribe("news", since=1e5)
                 await until(lambda: node.counters.caught_up == count)
 
     asyncio.run(scenario())
@@ -86,7 +89,7 @@ def test_a_question_that_was_ignored_is_asked_again() -> None:
     size, count, ignored = 100_000, 40, 2
 
     async def scenario() -> None:
-        async with make_node() as stays:
+        async with make_node(**LASTING) as stays:
             await stays.subscribe("news")
             for _ in range(count):
                 await stays.publish("news", bytes(size))
@@ -100,8 +103,8 @@ def test_a_question_that_was_ignored_is_asked_again() -> None:
 
             answers.on_ask = ignore_the_second  # type: ignore[method-assign]
             await asyncio.sleep(0.2)  # younger events are not given
-            async with make_node(join=[stays.address], catch_up_s=1e6) as node:
-                await node.subscribe("news", since=60)
+            async with make_node(join=[stays.address], catch_up_s=1e6, **LASTING) as node:
+                await node.subscribe("news", since=1e5)
                 await until(lambda: node.counters.caught_up == count)
             assert len(questions) > ignored
 

@@ -210,7 +210,7 @@ def test_a_neighbour_that_does_not_read(overlay: str) -> None:
     """Its queue is bounded, it is cut off, and neither publishing nor the others wait for it."""
 
     async def scenario() -> None:
-        async with arena(overlay, queue_bytes=MB, stall_s=1.0) as ring:
+        async with arena(overlay, queue_bytes=MB, stall_s=3.0) as ring:
             attacker = await ring.member()
             join_as_neighbour(attacker)
             await until(lambda: len(ring.victim.neighbours()) == 2)
