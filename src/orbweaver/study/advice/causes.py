@@ -1,8 +1,8 @@
 """Which property of the data decides: runs on the data without the property say.
 
 The pick and the runner-up are run again on the same samples with a property taken out. What then
-becomes of the pick's lead is the effect of the property; the property with the largest effect that
-the intervals do not hide is the one that decides.
+becomes of the pick's lead is the effect of the property. The property that the pick owes most of its
+lead to, as far as the intervals tell, is the one that decides.
 
 - Without locality: the subscriptions are dealt out again at random.
 - Without skew: they are dealt out again with all topics equally popular. Dealing out takes the
@@ -110,11 +110,12 @@ def effect(with_it: Sequence[float], without: Sequence[float]) -> Estimate | Non
 
 
 def decisive(effects: Mapping[str, Estimate | None]) -> str | None:
-    """Return the property with the largest effect on the lead of those whose interval leaves no
-    doubt that there is one; None if there is none."""
+    """Return the property without which most of the lead goes, of those whose interval leaves no
+    doubt that some of it goes; None if there is none. A property without which the lead grows
+    works against the pick."""
     clear = {
-        name: abs(one.mean)
+        name: one.mean
         for name, one in effects.items()
-        if one is not None and one.half is not None and abs(one.mean) > one.half
+        if one is not None and one.half is not None and one.mean > one.half
     }
     return max(clear, key=clear.__getitem__, default=None)
