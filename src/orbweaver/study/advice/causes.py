@@ -1,8 +1,8 @@
 """Which property of the data decides: runs on the data without the property say.
 
 The pick and the runner-up are run again on the same samples with a property taken out. What then
-becomes of the pick's lead is the effect of the property. The property that the pick owes most of its
-lead to, as far as the intervals tell, is the one that decides.
+becomes of the pick's lead is the effect of the property. The property to which the pick owes most
+of its lead, as far as the intervals tell, is the one that decides.
 
 - Without locality: the subscriptions are dealt out again at random.
 - Without skew: they are dealt out again with all topics equally popular. Dealing out takes the
