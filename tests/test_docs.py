@@ -34,6 +34,21 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_the_index_of_results_tells_what_the_pages_tell() -> None:
+    """The first line of a page on claims says how many of its checks hold."""
+    count = re.compile(r"\d+ of \d+ checks (?:reproduced|hold)")
+    told = 0
+    for row in (DOCS / "results.md").read_text(encoding="utf-8").splitlines():
+        link, found = re.search(r"\(results/(\S+\.md)\)", row), count.search(row)
+        if link is not None and found is not None:
+            page = (DOCS / "results" / link[1]).read_text(encoding="utf-8")
+            first = count.search(page)
+            assert first is not None
+            assert first[0] == found[0], link[1]
+            told += 1
+    assert told > 10
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_named_in_code_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
