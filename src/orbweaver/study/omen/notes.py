@@ -74,8 +74,8 @@ FULL = {
     "the scale": (
         "One seed, and the claims that can be had without simulating a thousand nodes: backup sets "
         "of the paper's 2000 nodes, local views of 1000 users, and degrees under the trace of "
-        "1000 machines, which has 1565 changes, where OMen is replayed by its parts. O3 and O7 to "
-        "O13 are not here; neither is LowODA-Inc, which O6 only reports. All runs are in "
+        "the machines, which has 1565 changes for 1000 users and over 2000 for 2000 nodes, where "
+        "OMen is replayed by its parts. O7 to O13 are not here. All runs are in "
         "[results.jsonl](omen/results.jsonl)."
     ),
     "O1": QUICK["O1"],
