@@ -9,16 +9,12 @@ from orbweaver.core.ids import NodeId, Topic
 from orbweaver.core.messages import Carrier, Event
 from orbweaver.core.overlay import Claims, Context, Overlay, Timer
 from orbweaver.core.seeds import below, sample
-from orbweaver.gossip.cyclon import Cyclon
 from orbweaver.gossip.descriptor import Descriptor
 from orbweaver.gossip.heartbeats import Heartbeats
 from orbweaver.gossip.interest import OwnInterest
 from orbweaver.gossip.links import Links
-from orbweaver.gossip.membership import interest_view
-from orbweaver.gossip.messages import Exchange, ExchangeReply, Shuffle, ShuffleReply
-from orbweaver.gossip.plumtree import Plumtree
-from orbweaver.gossip.plumtree.messages import Gone, Graft, IHave, Prune, Push, PushRun
-from orbweaver.gossip.views import PartialView
+from orbweaver.gossip.membership import MembershipService
+from orbweaver.gossip.messages import Exchange, ExchangeReply
 from orbweaver.overlays.omen.acquaintances import Acquaintances
 from orbweaver.overlays.omen.churn import JoinRequests
 from orbweaver.overlays.omen.coordinator import Coordinator, Given
@@ -68,7 +64,7 @@ class OMen(Overlay):
     params: OMenParams
     messages = (Alive, LinkRequest, LinkAccept, LinkDown, Local, Join, Leaving, Handled,
                 Enlist, Probe, ShadowReport, Mend, ViewAsk, ViewTold, Shed, ShedTested, Meet,
-                Exchange, ExchangeReply, *Plumtree.messages, *Cyclon.messages)  # fmt: skip
+                Exchange, ExchangeReply, *Links.messages, *MembershipService.messages)  # fmt: skip
 
     CYCLE = "cycle"
     LABELS = "labels"
@@ -81,8 +77,7 @@ class OMen(Overlay):
         self.neighbors = self.linked.neighbors
         self.plumtree = self.linked.plumtree
         self.heartbeats = self.linked.heartbeats
-        self.view = interest_view(context, params, self.interest)
-        self.cyclon = self.view if isinstance(self.view, Cyclon) else None
+        self.membership = MembershipService(context, params, self.interest)
         self.pool = Acquaintances(me, params.age_max_ms)
         self.circle = IdentifierCircle(me, params.resilience + 1, context.places)
         self.linking = Linking(context, params, self.interest, self.linked, self.circle)
@@ -116,10 +111,7 @@ class OMen(Overlay):
         self.interest.start(outbox.now())
         self.repairs.coordinator.start(outbox.now())
         self.plumtree.start()
-        if self.cyclon is not None:
-            self.cyclon.start(contacts)
-        if isinstance(self.view, PartialView):
-            self.view.draw(self.context.rng, self.context.me)
+        self.membership.start(contacts)
         self.meet(contacts)
         if self.params.contacts_are_links and not self.context.kept:
             self.linking.ask(contacts)
@@ -128,8 +120,7 @@ class OMen(Overlay):
         outbox.set_timer(self.CYCLE, 1 + below(self.context.rng, self.params.cycle_ms // 2 + 1))
 
     def meet(self, contacts: Sequence[NodeId]) -> None:
-        if self.cyclon is not None:
-            self.cyclon.meet(contacts)
+        self.membership.meet(contacts)
         for contact in contacts[:3]:
             if contact != self.context.me:
                 self.exchange_with(contact)
@@ -173,8 +164,8 @@ class OMen(Overlay):
             self.give(self.repairs.go_on())
         elif timer == Probing.TIMER:
             self.give(self.probing.reports())
-        elif timer == Cyclon.TIMER:
-            cast(Cyclon, self.cyclon).wake()
+        elif timer == MembershipService.TIMER:
+            self.membership.wake()
         else:
             self.plumtree.wake(cast(str, timer))
 
@@ -259,8 +250,7 @@ class OMen(Overlay):
         self.linking.remove(peer)
         self.pool.left(peer)
         self.heartbeats.forget(peer)
-        if self.cyclon is not None:
-            self.cyclon.forget(peer)
+        self.membership.forget(peer)
         self.circle.drop(peer)
         self.repairs.take_over(peer)
         self.follow_ring()
@@ -302,7 +292,7 @@ class OMen(Overlay):
         now = self.context.outbox.now()
         self.context.outbox.set_timer(self.CYCLE, self.params.cycle_ms)
         self.pool.expire(self.watched(), now)
-        self.pool.take(*self.exchanges.rnd_view(self.view, self.views), now)
+        self.pool.take(*self.exchanges.rnd_view(self.membership.view, self.views), now)
         self.follow_ring()
         settled = not self.ring_moved and len(self.views.ready()) == len(self.views.of)
         self.ring_moved = False
@@ -471,7 +461,7 @@ class OMen(Overlay):
         for topic in sample(self.context.rng, rooted, MEETINGS):
             bit = self.context.topics.mask(topic)
             barred = [self.context.me, *self.neighbors]
-            peer = self.view.any_match(bit, barred, self.context.rng)
+            peer = self.membership.view.any_match(bit, barred, self.context.rng)
             if peer is not None:
                 labels = self.labels.of([topic, *rooted][:LABELS_MET_MAX])
                 self.context.outbox.send(peer, Meet(self.interest.about, labels))
@@ -504,14 +494,6 @@ OMen.ON = {
     Shed: OMen.on_shed,
     ShedTested: OMen.on_shed_tested,
     Meet: OMen.on_meet,
-    Push: lambda node, sender, message: node.plumtree.on_push(sender, message),
-    PushRun: lambda node, sender, message: node.plumtree.on_run(sender, message),
-    IHave: lambda node, sender, message: node.plumtree.on_ihave(sender, message),
-    Graft: lambda node, sender, message: node.plumtree.on_graft(sender, message),
-    Gone: lambda node, sender, message: node.plumtree.on_gone(sender, message),
-    Prune: lambda node, sender, message: node.plumtree.on_prune(sender, message),
-    Shuffle: lambda node, sender, message: node.cyclon and node.cyclon.on_shuffle(sender, message),
-    ShuffleReply: lambda node, sender, message: (
-        node.cyclon and node.cyclon.on_shuffle_reply(sender, message)
-    ),
+    **Links.HANDLERS,
+    **MembershipService.HANDLERS,
 }
