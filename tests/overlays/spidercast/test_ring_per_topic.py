@@ -114,6 +114,18 @@ def test_rings_close_after_losses(kind):
     assert net.links() == rings({**FIVE, 1: "ab"})
 
 
+def test_a_topic_that_was_given_up_is_told_again_if_that_is_lost():
+    net = ring_net(FIVE).start().run(3000)
+    net.pump.lost = lambda sender, to, message: isinstance(message, Followed)
+    net.change(4, unsubscribe="b")
+    net.pump.settle()
+    net.pump.lost = lambda sender, to, message: False
+    net.run(5000)
+    known = [net.nodes[n].neighbors[4] for n in FIVE if 4 in net.nodes[n].neighbors]
+    assert known
+    assert not [interest for interest in known if "b" in interest]
+
+
 def test_an_event_goes_round_its_ring_only():
     net = ring_net(FIVE).start().run(3000)
     net.nodes[3].publish("b", b"")

@@ -31,6 +31,9 @@ from orbweaver.overlays.spidercast.messages import (
     RingLeave,
 )
 
+TOLD_TIMES = 3
+"""With how many heartbeats a change of interest is told again, since messages can be lost."""
+
 
 class RingParams(LinkParams, frozen=True):
     stabilise_ms: Annotated[
@@ -56,6 +59,8 @@ class RingPerTopic(Overlay):
         self.plumtree = self.linked.plumtree
         self.membership = MembershipService(context, params, self.interest)
         self.running = False
+        self._tell = 0
+        """With how many heartbeats the interest is told yet."""
         self._successors: dict[Topic, NodeId] = {}
         self._predecessors: dict[NodeId, Interest] = {}
         """The peers that follow this node, and on which topics."""
@@ -123,6 +128,9 @@ class RingPerTopic(Overlay):
                 self.lost(peer)
             if self.neighbors:
                 self.context.outbox.send_all(self.neighbors, RingHeartbeat())
+            if self._tell > 0:
+                self._tell -= 1
+                self._tell_interest()
         elif timer == MembershipService.TIMER:
             self.membership.wake()
         else:
@@ -138,8 +146,11 @@ class RingPerTopic(Overlay):
     def interest_changed(self) -> None:
         if self.running:
             self.interest.renew()
-            for peer in self.neighbors:
-                self.context.outbox.send(peer, Followed(self.interest.topics))
+            self._tell = TOLD_TIMES
+            self._tell_interest()
+
+    def _tell_interest(self) -> None:
+        self.context.outbox.send_all(self.neighbors, Followed(self.interest.topics))
 
     def on_follow(self, sender: NodeId, message: Follow) -> None:
         self._interests[sender] = message.interest
