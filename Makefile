@@ -20,7 +20,7 @@ $(READY): pyproject.toml constraints.txt
 	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet -c constraints.txt -e '.[lab,dev]'
 	@touch $(READY)
 
-demo: $(READY)  ## Run ten nodes, then ask which overlay suits the example (two minutes)
+demo: $(READY)  ## Run ten nodes, then ask which overlay suits the example (a minute)
 	@mkdir -p $(OUT)
 	@$(BIN)/orbweaver swarm 10 --seconds 10
 	@$(BIN)/orbweaver advise --quick --store $(OUT)/advise --out $(OUT)/advise.html
